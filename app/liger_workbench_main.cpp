@@ -1,0 +1,135 @@
+// The desktop program. Its options are read before a display is looked for, so that --help and a
+// wrong option answer everywhere.
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QDir>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "ui/fonts.h"
+#include "ui/main_window.h"
+
+namespace {
+
+constexpr int kBadUsage = 2;
+
+struct Options {
+  lwb::OpenRequest request;
+  QString screenshots;  ///< folder for pictures of the window; empty: show it
+};
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("main", text);
+}
+
+void complain(const QString& sentence) {
+  std::fprintf(stderr, "liger-workbench: %s\n", qUtf8Printable(sentence));
+}
+
+/// Reads the command line; returns an exit code instead when there is nothing left to do.
+std::optional<int> read_options(const QStringList& arguments, Options& options) {
+  QCommandLineParser parser;
+  parser.setApplicationDescription(
+      tr("Profiles, optimizes and finalizes Triton kernels of a Liger-Kernel checkout."));
+  const QCommandLineOption help = parser.addHelpOption();
+  const QCommandLineOption version = parser.addVersionOption();
+  const QCommandLineOption kernel(QStringLiteral("kernel"),
+                                  tr("Kernel of the checkout to start with."), tr("name"));
+  const QCommandLineOption replay(QStringLiteral("replay"),
+                                  tr("Play a recording instead of running."), tr("file"));
+  const QCommandLineOption sample(QStringLiteral("sample"),
+                                  tr("Open the sample that comes with the program."));
+  const QCommandLineOption screenshots(
+      QStringLiteral("screenshots"),
+      tr("Save pictures of the window as PNG into the folder, and exit; needs no display."),
+      tr("folder"));
+  parser.addOptions({kernel, replay, sample, screenshots});
+  parser.addPositionalArgument(QStringLiteral("checkout"), tr("Folder of the checkout to open."),
+                               QStringLiteral("[checkout]"));
+
+  if (!parser.parse(arguments)) {
+    complain(parser.errorText() + tr(" See liger-workbench --help."));
+    return kBadUsage;
+  }
+  if (parser.isSet(help)) {
+    std::fputs(qUtf8Printable(parser.helpText()), stdout);
+    return 0;
+  }
+  if (parser.isSet(version)) {
+    std::printf("liger-workbench %s\n", qUtf8Printable(QCoreApplication::applicationVersion()));
+    return 0;
+  }
+  const QStringList folders = parser.positionalArguments();
+  if (folders.size() > 1) {
+    complain(tr("one checkout can be opened, %1 were given: %2.")
+                 .arg(folders.size())
+                 .arg(folders.join(QStringLiteral(", "))));
+    return kBadUsage;
+  }
+  if (parser.isSet(sample) && !folders.isEmpty()) {
+    complain(tr("--sample and a checkout were given: leave one of them out."));
+    return kBadUsage;
+  }
+  options.request.checkout = folders.value(0);
+  options.request.kernel = parser.value(kernel);
+  options.request.replay = parser.value(replay);
+  options.request.sample = parser.isSet(sample);
+  options.screenshots = parser.value(screenshots);
+  if (parser.isSet(screenshots) && options.screenshots.isEmpty()) {
+    complain(tr("--screenshots needs the folder for the pictures."));
+    return kBadUsage;
+  }
+  return std::nullopt;
+}
+
+/// While Qt looks for a display it ends the process by abort() when it finds none. We say what is
+/// missing instead, and end as with any other bad usage.
+void answer_missing_display(QtMsgType type, const QMessageLogContext&, const QString&) {
+  if (type != QtFatalMsg) return;  // what leads up to it says the same, less clearly
+  complain(
+      tr("no display can be opened (DISPLAY is \"%1\", WAYLAND_DISPLAY is \"%2\"): start it in a "
+         "desktop session, or use the terminal program lwb.")
+          .arg(qEnvironmentVariable("DISPLAY"), qEnvironmentVariable("WAYLAND_DISPLAY")));
+  std::fflush(stderr);
+  std::_Exit(kBadUsage);
+}
+
+int save_screenshots(lwb::MainWindow& window, const QString& folder) {
+  const QString path = QDir(folder).filePath(QStringLiteral("main-window.png"));
+  if (!QDir().mkpath(folder) || !window.grab().save(path)) {
+    complain(tr("cannot write %1: give --screenshots a folder that can be written.").arg(path));
+    return kBadUsage;
+  }
+  std::printf("%s\n", qUtf8Printable(path));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  QCoreApplication::setApplicationName(QStringLiteral("liger-workbench"));
+  QCoreApplication::setApplicationVersion(QStringLiteral(LWB_VERSION));
+
+  Options options;
+  {
+    const QCoreApplication without_display(argc, argv);
+    if (const auto code = read_options(QCoreApplication::arguments(), options)) return *code;
+  }
+  if (!options.screenshots.isEmpty() && !qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+  }
+
+  const QtMessageHandler usual = qInstallMessageHandler(answer_missing_display);
+  QApplication app(argc, argv);
+  qInstallMessageHandler(usual);
+  QApplication::setApplicationDisplayName(QStringLiteral("Liger Workbench"));
+
+  lwb::load_fonts();
+  lwb::MainWindow window;
+  window.open(options.request);
+  if (!options.screenshots.isEmpty()) return save_screenshots(window, options.screenshots);
+  window.show();
+  return QApplication::exec();
+}
