@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kColumnWidth = 600;
 constexpr int kTitlePoints = 18;
-constexpr int kCommandLines = 3;
+constexpr int kCommandLines = 4;
 // Room around the text of a button, beyond what the style gives it.
 constexpr QSize kButtonRoom(28, 8);
 
@@ -130,13 +130,14 @@ void StartPage::show_request(const OpenRequest& request, const QString& problem)
                             "finalizes %1, and asks before each step that matters:")
                              .arg(request.kernel));
   }
-  command_->setPlainText(ready ? terminal_command(request) : QString());
+  request_ = request;
+  command_->setPlainText(ready ? terminal_command(request, QStringLiteral(" \\\n    "))
+                               : QString());
   command_box_->setVisible(ready);
-  open_->setText(ready ? tr("Open Another Checkout…") : tr("Open Checkout…"));
 }
 
 QString StartPage::command() const {
-  return command_->toPlainText();
+  return command_->toPlainText().isEmpty() ? QString() : terminal_command(request_);
 }
 
 }  // namespace lwb

@@ -21,7 +21,7 @@ class StartPage : public QWidget {
   /// Describes the request; problem is a sentence about it, or empty.
   void show_request(const OpenRequest& request, const QString& problem);
 
-  /// The command shown, empty when there is none.
+  /// The command shown, on one line; empty when there is none.
   QString command() const;
 
  Q_SIGNALS:
@@ -29,6 +29,7 @@ class StartPage : public QWidget {
   void copy_clicked();
 
  private:
+  OpenRequest request_;
   QLabel* title_;
   QLabel* text_;
   QLabel* problem_;

@@ -4,7 +4,6 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QRegularExpression>
-#include <QStringList>
 
 namespace lwb {
 
@@ -24,20 +23,19 @@ QString shell_quoted(const QString& word) {
   return QLatin1Char('\'') + inside + QLatin1Char('\'');
 }
 
-QString terminal_command(const OpenRequest& request) {
+QString terminal_command(const OpenRequest& request, const QString& before_option) {
   if (request.sample) return QStringLiteral("packaging/run.sh");
-  QStringList words{QStringLiteral("lwb")};
   const bool has_kernel = !request.kernel.isEmpty();
-  words << (has_kernel ? QStringLiteral("run") : QStringLiteral("kernels"));
-  words << QStringLiteral("--checkout")
-        << (request.checkout.isEmpty() ? QStringLiteral(".") : shell_quoted(request.checkout));
+  QString command = has_kernel ? QStringLiteral("lwb run") : QStringLiteral("lwb kernels");
+  const auto add = [&](const char* option, const QString& value) {
+    command += before_option + QString::fromLatin1(option) + QLatin1Char(' ') + shell_quoted(value);
+  };
+  add("--checkout", request.checkout.isEmpty() ? QStringLiteral(".") : request.checkout);
   if (has_kernel) {
-    words << QStringLiteral("--kernel") << shell_quoted(request.kernel);
-    if (!request.replay.isEmpty()) {
-      words << QStringLiteral("--replay") << shell_quoted(request.replay);
-    }
+    add("--kernel", request.kernel);
+    if (!request.replay.isEmpty()) add("--replay", request.replay);
   }
-  return words.join(QLatin1Char(' '));
+  return command;
 }
 
 QString checkout_problem(const QString& folder) {

@@ -18,8 +18,10 @@ struct OpenRequest {
 QString shell_quoted(const QString& word);
 
 /// The command that does in a terminal what the request asks for. Where no kernel was given it
-/// lists the kernels of the checkout.
-QString terminal_command(const OpenRequest& request);
+/// lists the kernels of the checkout. before_option stands before each option: with " \\\n  " the
+/// command becomes several lines that a shell still reads as one.
+QString terminal_command(const OpenRequest& request,
+                         const QString& before_option = QStringLiteral(" "));
 
 /// Why the folder is no checkout, as one sentence; empty when it looks like one (it has the folder
 /// src/liger_kernel/ops).

@@ -118,7 +118,7 @@ class Capture:
         """The default model, where the configuration really carries its numbers."""
         if plan.model is not None or default is None or not plan.configs:
             return
-        shared = {k: v for k, v in plan.configs[0].items() if hasattr(registry[default], k)}
+        shared = {k: v for k, v in plan.configs[0].items() if _is_number(getattr(registry[default], k, None))}
         if shared and all(getattr(registry[default], k) == v for k, v in shared.items()):
             plan.model = default
 

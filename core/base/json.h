@@ -1,0 +1,27 @@
+// JSON: nlohmann's type under our name, and parsing that returns an Error instead of throwing.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace lwb {
+
+// Keys keep their order of insertion, so that files we write read as they were meant.
+using Json = nlohmann::ordered_json;
+
+// Parses `text`; `what` names it in the error sentence ("calls file /x/calls.json").
+Result<Json> parse_json(std::string_view text, std::string_view what,
+                        ErrorKind kind = ErrorKind::kInternal);
+
+// Member access that never throws: the value, or `fallback` when absent, null or of another type.
+std::string get_string(const Json& object, const char* key, std::string fallback = {});
+double get_number(const Json& object, const char* key, double fallback = 0);
+long long get_integer(const Json& object, const char* key, long long fallback = 0);
+bool get_bool(const Json& object, const char* key, bool fallback = false);
+const Json& get_array(const Json& object, const char* key);   // an empty array when absent
+const Json& get_object(const Json& object, const char* key);  // an empty object when absent
+
+}  // namespace lwb

@@ -1,0 +1,98 @@
+// The one seam through which every outside program is started (design rule 2).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace lwb {
+
+using Environment = std::map<std::string, std::string>;
+
+// Set from a signal handler or another thread: children are ended and the run stops, resumable.
+class CancelToken {
+ public:
+  void cancel() noexcept { cancelled_.store(true); }
+  bool cancelled() const noexcept { return cancelled_.load(); }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+// What to start. argv is a list (no shell); env is the whole environment of the child.
+struct ProcessSpec {
+  std::string label;              // for the console: "smoke v2", "stock benchmark v0"
+  std::vector<std::string> argv;  // argv[0] is looked up in env's PATH when it has no slash
+  Environment env;
+  std::filesystem::path cwd;
+  std::string stdin_text;  // written at once, then closed
+  // Files whose contents decide the result: their hashes are part of a recording's key.
+  std::vector<std::filesystem::path> inputs;
+  // Files that the child writes and we read afterwards: kept in a recording, written back on replay.
+  std::vector<std::filesystem::path> outputs;
+  std::chrono::milliseconds wall_limit{std::chrono::minutes(10)};
+  std::chrono::milliseconds silence_limit{std::chrono::minutes(5)};  // no output for so long
+};
+
+enum class ProcessEnd {
+  kExited,
+  kSignaled,
+  kWallLimit,
+  kSilenceLimit,
+  kFailedToStart,
+  kCancelled,
+};
+
+struct ProcessOutcome {
+  ProcessEnd end = ProcessEnd::kExited;
+  int exit_code = 0;  // valid when kExited
+  int signal = 0;     // valid when kSignaled
+  std::chrono::milliseconds wall{0};
+  std::string out;  // all of standard output
+  std::string err;  // all of standard error (the last 4 MiB)
+  bool recorded = false;    // answered from a recording, not measured now
+  std::string recorded_on;  // "NVIDIA H200" then, else empty
+
+  bool ok() const { return end == ProcessEnd::kExited && exit_code == 0; }
+};
+
+enum class Stream { kOut, kErr };
+// Called for each complete line while the child runs, on the thread that called run().
+using LineSink = std::function<void(Stream, std::string_view)>;
+
+class ProcessRunner {
+ public:
+  virtual ~ProcessRunner() = default;
+  // Blocks until the child has ended. An Error only when the seam itself cannot answer (a replay
+  // without that recording, kCancelled is an outcome); a child that fails is an outcome.
+  virtual Result<ProcessOutcome> run(const ProcessSpec& spec, const LineSink& sink = {}) = 0;
+  // Name of the GPU the answers were recorded on; empty when programs really run.
+  virtual std::string recorded_on() const { return {}; }
+  // Milliseconds spent inside run() so far: the children's share of wall time.
+  virtual std::chrono::milliseconds child_wall() const = 0;
+};
+
+// Really starts programs: own session and process group, PDEATHSIG, watchdogs on wall time and
+// silence, SIGTERM then SIGKILL to the group after a grace of 3 s, streamed lines, exit truth.
+class SystemRunner final : public ProcessRunner {
+ public:
+  explicit SystemRunner(const CancelToken* cancel = nullptr) : cancel_(cancel) {}
+  Result<ProcessOutcome> run(const ProcessSpec& spec, const LineSink& sink = {}) override;
+  std::chrono::milliseconds child_wall() const override { return child_wall_; }
+
+ private:
+  const CancelToken* cancel_;
+  std::chrono::milliseconds child_wall_{0};
+};
+
+// One sentence about how a child ended: "exited with code 1", "was killed by signal 9 …".
+std::string describe_end(const ProcessOutcome& outcome);
+
+}  // namespace lwb
