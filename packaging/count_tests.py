@@ -24,12 +24,20 @@ def gtest_skip_reason(output):
     return match.group(1).strip() if match else ""
 
 
+def gtest_failure(output):
+    """Place and first line of the first failure that GoogleTest reports."""
+    match = re.search(r"^(\S+:\d+): Failure\n(.*)$", output or "", re.MULTILINE)
+    return f"{match.group(1)}: {match.group(2).strip()}" if match else ""
+
+
 def outcome_of(case):
     """("passed" | "failed" | "skipped", reason) of one testcase element."""
     for kind in ("failure", "error"):
         found = case.find(kind)
         if found is not None:
-            return "failed", found.get("message") or first_line(found.text)
+            output = case.findtext("system-out")
+            reason = gtest_failure(output) or found.get("message") or first_line(found.text)
+            return "failed", first_line(reason) or "the program ended with an error"
     skipped = case.find("skipped")
     status = case.get("status", "run")
     if status == "fail":

@@ -9,6 +9,7 @@ needs=(
   cmake
   ninja-build
   ccache
+  pkg-config
   git
   ca-certificates
   python3
@@ -21,6 +22,10 @@ needs=(
   nlohmann-json3-dev
   libexpected-dev
   libfmt-dev
+  libcli11-dev
+  libkainjow-mustache-dev
+  libmd4c-dev
+  libmd4c-html0-dev
   libgtest-dev
   libgmock-dev
   xvfb

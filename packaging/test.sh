@@ -18,6 +18,11 @@ results=$root/build/test-results
 rm -rf "$results"
 mkdir -p "$cache" "$results"
 export QT_QPA_PLATFORM=offscreen
+if [ -z "${XDG_RUNTIME_DIR:-}" ]; then # Qt complains into every output without it
+  XDG_RUNTIME_DIR=$(mktemp -d)
+  export XDG_RUNTIME_DIR
+  trap 'rm -rf "$XDG_RUNTIME_DIR"' EXIT
+fi
 # The tests choose their own; what the user's shell has set must not steer them.
 unset LIGER_KERNEL_IMPL LIGER_KERNEL_BACKEND PYTHONSAFEPATH PYTHONHOME
 
@@ -28,6 +33,10 @@ note() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$results/notes.tsv"; }
 
 step "Packages"
 bash packaging/setup.sh
+
+# Two runs at once share the cache: the second waits until it is filled.
+exec 9>"$cache/lock"
+flock 9
 
 # --- the Python that the scripts are tested with -------------------------------------------------
 step "Python environment"
@@ -57,8 +66,6 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 if [ -z "$python_reason" ]; then
   export LWB_TEST_PYTHON=$venv/bin/python
-  # Scripts of the checkout call ruff, python and pytest by name.
-  export LWB_TEST_PATH=$venv/bin
   echo "$venv"
 else
   echo "$python_reason"
@@ -94,6 +101,8 @@ else
   echo "$liger_reason"
 fi
 export LWB_TEST_PYTHON_REASON=$python_reason LWB_TEST_LIGER_REASON=$liger_reason
+
+flock -u 9
 
 # --- builds and tests ----------------------------------------------------------------------------
 build_and_test() { # preset, arguments for ctest…
@@ -139,4 +148,4 @@ fi
 build_and_test asan -LE python
 
 step "Result"
-exec python3 packaging/count_tests.py "$results"
+python3 packaging/count_tests.py "$results"
