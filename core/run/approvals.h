@@ -1,0 +1,52 @@
+// Approvals (design rule 4): what a person decides at each stage, asked in the journal and answered
+// by a small file that is renamed into the run's inbox/, by a terminal prompt, or by policy.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/process/process.h"
+#include "core/run/journal.h"
+
+namespace lwb {
+
+struct ApprovalRequest {
+  std::string id;        // "profile", "winner", "finalize", "pull_request", …; unique in the run
+  std::string question;  // one sentence
+  std::string document;  // what is being decided, in full: Markdown
+  std::vector<std::string> choices;  // the first is the one that an autonomous run takes
+};
+
+struct ApprovalAnswer {
+  std::string choice;
+  std::string comment;
+  std::string by;  // "autonomous", "terminal", "window", "inbox"
+};
+
+// Answers one request; nothing when it has no answer (yet).
+class ApprovalSource {
+ public:
+  virtual ~ApprovalSource() = default;
+  virtual std::optional<ApprovalAnswer> poll(const ApprovalRequest& request) = 0;
+};
+
+// Always the first choice.
+std::unique_ptr<ApprovalSource> autonomous_approvals();
+// `<inbox>/<id>.json`: {"choice":…,"comment":…,"by":…}; renamed into place by whoever answers.
+std::unique_ptr<ApprovalSource> inbox_approvals(std::filesystem::path inbox);
+// A prompt on the terminal (`input` and `output` are file descriptors); does not block: looks
+// whether a line can be read.
+std::unique_ptr<ApprovalSource> terminal_approvals(int input, int output);
+
+// Journals "approval_requested", waits for the first source that answers, journals
+// "approval_answered". An answer already in the journal (resume) is taken as it is. kStopped when
+// cancelled meanwhile.
+Result<ApprovalAnswer> ask(Journal& journal, const std::vector<ApprovalSource*>& sources,
+                           const ApprovalRequest& request, const CancelToken& cancel);
+
+}  // namespace lwb
