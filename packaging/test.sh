@@ -46,6 +46,14 @@ key=$(sha256sum tests/requirements.txt | cut -c1-12)
 venv=$cache/venv-$version-$key
 python_reason=
 
+# Whether pip finds a package at all: it tells a machine without PyPI, where tests are skipped, from
+# a requirement that cannot be met, which is a failure.
+pypi_answers() {
+  "$python" -m pip download --disable-pip-version-check --no-input --retries 1 -q --no-deps \
+    -d "$results/probe" iniconfig >"$results/probe.log" 2>&1
+}
+last_error() { grep -E '^ *ERROR' "$1" | head -n 1 | cut -c1-300; }
+
 make_venv() {
   rm -rf "$venv.part"
   "$python" -m venv "$venv.part" &&
@@ -60,8 +68,13 @@ if [ ! -x "$venv/bin/python" ]; then
   if [ "${LWB_OFFLINE:-}" = 1 ]; then
     python_reason="LWB_OFFLINE is 1 and the cache has no environment for tests/requirements.txt"
   elif ! make_venv >"$results/pip.log" 2>&1; then
-    python_reason="tests/requirements.txt could not be installed: $(grep -v '^\s*$' "$results/pip.log" | tail -n 1)"
     rm -rf "$venv.part"
+    if pypi_answers; then
+      python_reason="tests/requirements.txt could not be installed: $(last_error "$results/pip.log")"
+      note failed "test environment" "$python_reason"
+    else
+      python_reason="PyPI cannot be reached: $(last_error "$results/probe.log")"
+    fi
   fi
 fi
 if [ -z "$python_reason" ]; then
@@ -90,8 +103,13 @@ if [ ! -d "$liger/src/liger_kernel/ops" ]; then
   if [ "${LWB_OFFLINE:-}" = 1 ]; then
     liger_reason="LWB_OFFLINE is 1 and the cache has no source package of liger-kernel $liger_release"
   elif ! fetch_liger >"$results/fetch.log" 2>&1; then
-    liger_reason="liger-kernel $liger_release could not be fetched: $(grep -v '^\s*$' "$results/fetch.log" | tail -n 1)"
     rm -rf "$liger.part"
+    if pypi_answers; then
+      liger_reason="liger-kernel $liger_release could not be fetched: $(last_error "$results/fetch.log")"
+      note failed "source package" "$liger_reason"
+    else
+      liger_reason="PyPI cannot be reached: $(last_error "$results/probe.log")"
+    fi
   fi
 fi
 if [ -z "$liger_reason" ]; then
