@@ -119,7 +119,9 @@ def failure_of(error: BaseException) -> dict:
     message = str(error).strip() or type(error).__name__
     if not isinstance(error, JobFailure):
         message = f"{type(error).__name__}: {message}"
-    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    # A failure of ours that was raised from another one: that one's traceback is what helps.
+    source = error.__cause__ if isinstance(error, JobFailure) and error.__cause__ is not None else error
+    text = "".join(traceback.format_exception(type(source), source, source.__traceback__))
     return {"kind": kind, "message": message, "traceback": text}
 
 

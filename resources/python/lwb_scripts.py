@@ -51,7 +51,7 @@ class ScriptRaised(JobFailure):
     def __init__(self, cause: BaseException, arguments: list[str], exit_code: int | None = None):
         kind = failure_of(cause)["kind"] if exit_code is None else "internal"
         what = f"ended with exit code {exit_code}" if exit_code is not None else f"raised {type(cause).__name__}: {cause}"
-        super().__init__("out_of_memory" if kind == "out_of_memory" else "script_raised", f"The script {what}.")
+        super().__init__("out_of_memory" if kind == "out_of_memory" else "script_raised", f"The script {what.rstrip('.')}.")
         self.arguments = arguments
         self.exit_code = exit_code
         self.__cause__ = cause
