@@ -31,12 +31,14 @@ struct ProcessSpec {
   std::string label;              // for the console: "smoke v2", "stock benchmark v0"
   std::vector<std::string> argv;  // argv[0] is looked up in env's PATH when it has no slash
   Environment env;
-  std::filesystem::path cwd;
-  std::string stdin_text;  // written at once, then closed
+  std::filesystem::path cwd;  // empty: ours
+  std::string stdin_text;     // written at once, then closed; empty: /dev/null
   // Files whose contents decide the result: their hashes are part of a recording's key.
   std::vector<std::filesystem::path> inputs;
-  // Files that the child writes and we read afterwards: kept in a recording, written back on replay.
+  // Files (or folders of files) that the child writes and we read afterwards: kept in a recording,
+  // written back on replay.
   std::vector<std::filesystem::path> outputs;
+  // Zero or less: no limit.
   std::chrono::milliseconds wall_limit{std::chrono::minutes(10)};
   std::chrono::milliseconds silence_limit{std::chrono::minutes(5)};  // no output for so long
 };
@@ -55,8 +57,8 @@ struct ProcessOutcome {
   int exit_code = 0;  // valid when kExited
   int signal = 0;     // valid when kSignaled
   std::chrono::milliseconds wall{0};
-  std::string out;  // all of standard output
-  std::string err;  // all of standard error (the last 4 MiB)
+  std::string out;          // all of standard output
+  std::string err;          // standard error, its last 4 MiB; the reason when kFailedToStart
   bool recorded = false;    // answered from a recording, not measured now
   std::string recorded_on;  // "NVIDIA H200" then, else empty
 
@@ -64,7 +66,8 @@ struct ProcessOutcome {
 };
 
 enum class Stream { kOut, kErr };
-// Called for each complete line while the child runs, on the thread that called run().
+// Called for each complete line (without its line end) while the child runs, on the thread that
+// called run(); a last line without line end is delivered when the child has ended.
 using LineSink = std::function<void(Stream, std::string_view)>;
 
 class ProcessRunner {
@@ -80,19 +83,24 @@ class ProcessRunner {
 };
 
 // Really starts programs: own session and process group, PDEATHSIG, watchdogs on wall time and
-// silence, SIGTERM then SIGKILL to the group after a grace of 3 s, streamed lines, exit truth.
+// silence, SIGTERM then SIGKILL to the group after a grace of 3 s, streamed lines, exit truth. What
+// is left of the group when the child has ended by itself is killed too. run() works on any thread,
+// needs no event loop, and may be called on several threads at once (child_wall() then adds up).
 class SystemRunner final : public ProcessRunner {
  public:
   explicit SystemRunner(const CancelToken* cancel = nullptr) : cancel_(cancel) {}
   Result<ProcessOutcome> run(const ProcessSpec& spec, const LineSink& sink = {}) override;
-  std::chrono::milliseconds child_wall() const override { return child_wall_; }
+  std::chrono::milliseconds child_wall() const override {
+    return std::chrono::milliseconds(child_wall_ms_.load());
+  }
 
  private:
   const CancelToken* cancel_;
-  std::chrono::milliseconds child_wall_{0};
+  std::atomic<std::chrono::milliseconds::rep> child_wall_ms_{0};
 };
 
-// One sentence about how a child ended: "exited with code 1", "was killed by signal 9 …".
+// How a child ended, as the end of a sentence: "exited with code 1", "was killed by signal 9
+// (Killed)", "gave no output for too long and was ended after 5 min 00 s".
 std::string describe_end(const ProcessOutcome& outcome);
 
 }  // namespace lwb

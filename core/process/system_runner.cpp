@@ -1,0 +1,307 @@
+// Starting and watching a real child process. QProcess does the forking, the pipes and the reaping;
+// the group, the watchdogs and the order of ending are ours.
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <QProcess>
+#include <QProcessEnvironment>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <thread>
+
+#include "core/base/text.h"
+#include "core/process/process.h"
+
+namespace lwb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPoll{100};
+constexpr milliseconds kGrace{3000};    // between SIGTERM and SIGKILL
+constexpr milliseconds kGiveUp{10000};  // after SIGKILL: a process stuck in the driver stays
+constexpr std::size_t kErrorLimit = 4u << 20;
+
+milliseconds since(Clock::time_point start) {
+  return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
+}
+
+// argv[0] as the child would find it: with a slash relative to its folder, else in its own PATH.
+std::string find_program(const ProcessSpec& spec) {
+  const std::string& name = spec.argv.front();
+  std::error_code error;
+  const std::filesystem::path base =
+      spec.cwd.empty() ? std::filesystem::current_path(error) : spec.cwd;
+  if (name.find('/') != std::string::npos) return (base / name).string();
+  const auto path = spec.env.find("PATH");
+  if (path == spec.env.end()) return {};
+  for (const std::string& folder : split(path->second, ':')) {
+    const std::filesystem::path candidate = base / (folder.empty() ? "." : folder) / name;
+    if (std::filesystem::is_regular_file(candidate, error) &&
+        ::access(candidate.c_str(), X_OK) == 0) {
+      return candidate.string();
+    }
+  }
+  return {};
+}
+
+// Runs in the child between fork and exec: only calls that are safe there.
+void set_up_child(pid_t parent) {
+  ::setsid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);  // it died before the line above
+  // What this process ignores or blocks must not reach the child: it has to be endable.
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE, SIGXFSZ}) {
+    ::signal(number, SIG_DFL);
+  }
+}
+
+// Cuts one stream into lines and hands them to the sink.
+class LineCutter {
+ public:
+  LineCutter(Stream stream, const LineSink& sink) : stream_(stream), sink_(sink) {}
+
+  void add(std::string_view bytes) {
+    if (!sink_) return;
+    for (std::size_t end; (end = bytes.find('\n')) != std::string_view::npos;) {
+      rest_.append(bytes.substr(0, end));
+      deliver();
+      bytes.remove_prefix(end + 1);
+    }
+    rest_.append(bytes);
+  }
+  void finish() {
+    if (sink_ && !rest_.empty()) deliver();
+  }
+
+ private:
+  void deliver() {
+    std::string_view line = rest_;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    sink_(stream_, line);
+    rest_.clear();
+  }
+
+  Stream stream_;
+  const LineSink& sink_;
+  std::string rest_;
+};
+
+// Whether a process of this group still runs. Zombies do not count: in a container nobody may ever
+// reap them, and they hold nothing.
+bool group_runs(pid_t group) {
+  if (::kill(-group, 0) != 0) return false;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) {
+      continue;
+    }
+    std::ifstream file(entry.path() / "stat");
+    std::string stat((std::istreambuf_iterator<char>(file)), {});
+    const std::size_t name_end = stat.rfind(')');  // the name may hold blanks and parentheses
+    if (name_end == std::string::npos) continue;
+    char state = 0;
+    int parent = 0;
+    int its_group = 0;
+    const char* rest = stat.c_str() + name_end + 1;
+    if (std::sscanf(rest, " %c %d %d", &state, &parent, &its_group) != 3) continue;
+    if (its_group == group && state != 'Z' && state != 'X') return true;
+  }
+  return false;
+}
+
+// One child from start to end.
+class Child {
+ public:
+  Child(const ProcessSpec& spec, const LineSink& sink, const CancelToken* cancel)
+      : spec_(spec), cancel_(cancel), out_(Stream::kOut, sink), err_(Stream::kErr, sink) {}
+
+  ProcessOutcome run() {
+    if (!start()) {
+      outcome_.end = ProcessEnd::kFailedToStart;
+      outcome_.wall = since(started_);
+      return std::move(outcome_);
+    }
+    watch();
+    end_group();
+    collect();
+    out_.finish();
+    err_.finish();
+    trim_errors(kErrorLimit);
+    outcome_.wall = since(started_);
+    // What SIGKILL does not end (a process that waits inside a driver) cannot be waited for either.
+    if (process_->state() != QProcess::NotRunning) static_cast<void>(process_.release());
+    return std::move(outcome_);
+  }
+
+ private:
+  bool start() {
+    started_ = last_output_ = Clock::now();
+    if (spec_.argv.empty() || spec_.argv.front().empty()) {
+      outcome_.err = "No program was named.";
+      return false;
+    }
+    const std::string program = find_program(spec_);
+    if (program.empty()) {
+      outcome_.err = fmt::format(
+          "The program {} is not in the child's PATH; install it or name it "
+          "by its full path.",
+          spec_.argv.front());
+      return false;
+    }
+    configure(program);
+    process_->start();
+    if (!process_->waitForStarted(-1)) {
+      outcome_.err = fmt::format("The program {} could not be started in {} ({}).", program,
+                                 spec_.cwd.empty() ? "this folder" : spec_.cwd.string(),
+                                 process_->errorString().toStdString());
+      return false;
+    }
+    group_ = static_cast<pid_t>(process_->processId());
+    if (!spec_.stdin_text.empty()) {
+      process_->write(spec_.stdin_text.data(), static_cast<qint64>(spec_.stdin_text.size()));
+      process_->closeWriteChannel();  // takes effect when all is written
+    }
+    return true;
+  }
+
+  void configure(const std::string& program) {
+    process_->setProgram(QString::fromStdString(program));
+    QStringList arguments;
+    for (std::size_t i = 1; i < spec_.argv.size(); ++i) {
+      arguments << QString::fromStdString(spec_.argv[i]);
+    }
+    process_->setArguments(arguments);
+    QProcessEnvironment environment;
+    for (const auto& [name, value] : spec_.env) {
+      environment.insert(QString::fromStdString(name), QString::fromStdString(value));
+    }
+    // QProcess takes an empty environment for "inherit ours", which is never meant here.
+    if (environment.isEmpty()) environment.insert(QStringLiteral("LC_ALL"), QStringLiteral("C"));
+    process_->setProcessEnvironment(environment);
+    process_->setWorkingDirectory(QString::fromStdString(spec_.cwd.string()));
+    if (spec_.stdin_text.empty()) process_->setStandardInputFile(QProcess::nullDevice());
+    process_->setChildProcessModifier([parent = ::getpid()] { set_up_child(parent); });
+  }
+
+  void watch() {
+    while (process_->state() != QProcess::NotRunning) {
+      process_->waitForReadyRead(static_cast<int>(kPoll.count()));
+      collect();
+      if (process_->state() == QProcess::NotRunning) break;
+      if (cancel_ != nullptr && cancel_->cancelled()) return end_with(ProcessEnd::kCancelled);
+      if (spec_.wall_limit.count() > 0 && since(started_) >= spec_.wall_limit) {
+        return end_with(ProcessEnd::kWallLimit);
+      }
+      if (spec_.silence_limit.count() > 0 && since(last_output_) >= spec_.silence_limit) {
+        return end_with(ProcessEnd::kSilenceLimit);
+      }
+    }
+    if (process_->exitStatus() == QProcess::CrashExit) {
+      outcome_.end = ProcessEnd::kSignaled;
+      outcome_.signal = process_->exitCode();  // where QProcess keeps the signal's number
+    } else {
+      outcome_.end = ProcessEnd::kExited;
+      outcome_.exit_code = process_->exitCode();
+    }
+  }
+
+  void end_with(ProcessEnd end) {
+    outcome_.end = end;
+    ::kill(-group_, SIGTERM);
+    wait_for_end(kGrace);
+    if (process_->state() == QProcess::NotRunning) return;
+    ::kill(-group_, SIGKILL);
+    wait_for_end(kGiveUp);
+  }
+
+  void wait_for_end(milliseconds limit) {
+    const auto begin = Clock::now();
+    while (process_->state() != QProcess::NotRunning && since(begin) < limit) {
+      process_->waitForReadyRead(static_cast<int>(kPoll.count() / 2));
+      collect();
+    }
+  }
+
+  // The child is gone; whoever it left behind in its group goes too: asked first (once), then
+  // killed.
+  void end_group() {
+    const bool asked_before =
+        outcome_.end != ProcessEnd::kExited && outcome_.end != ProcessEnd::kSignaled;
+    if (!asked_before && group_runs(group_)) {
+      ::kill(-group_, SIGTERM);
+      const auto begin = Clock::now();
+      while (group_runs(group_) && since(begin) < kGrace) {
+        std::this_thread::sleep_for(milliseconds(20));
+      }
+    }
+    if (group_runs(group_)) ::kill(-group_, SIGKILL);
+  }
+
+  void collect() {
+    const QByteArray out = process_->readAllStandardOutput();
+    const QByteArray err = process_->readAllStandardError();
+    if (!out.isEmpty() || !err.isEmpty()) last_output_ = Clock::now();
+    const std::string_view out_bytes(out.constData(), static_cast<std::size_t>(out.size()));
+    const std::string_view err_bytes(err.constData(), static_cast<std::size_t>(err.size()));
+    outcome_.out.append(out_bytes);
+    outcome_.err.append(err_bytes);
+    trim_errors(2 * kErrorLimit);  // rarely, so that it costs nothing
+    out_.add(out_bytes);
+    err_.add(err_bytes);
+  }
+
+  void trim_errors(std::size_t allowed) {
+    if (outcome_.err.size() > allowed) outcome_.err.erase(0, outcome_.err.size() - kErrorLimit);
+  }
+
+  const ProcessSpec& spec_;
+  const CancelToken* cancel_;
+  LineCutter out_;
+  LineCutter err_;
+  std::unique_ptr<QProcess> process_ = std::make_unique<QProcess>();
+  pid_t group_ = 0;
+  ProcessOutcome outcome_;
+  Clock::time_point started_;
+  Clock::time_point last_output_;
+};
+
+}  // namespace
+
+Result<ProcessOutcome> SystemRunner::run(const ProcessSpec& spec, const LineSink& sink) {
+  ProcessOutcome outcome = Child(spec, sink, cancel_).run();
+  child_wall_ms_ += outcome.wall.count();
+  return outcome;
+}
+
+std::string describe_end(const ProcessOutcome& outcome) {
+  const std::string after = format_duration(static_cast<double>(outcome.wall.count()) / 1000);
+  switch (outcome.end) {
+    case ProcessEnd::kExited:
+      return fmt::format("exited with code {}", outcome.exit_code);
+    case ProcessEnd::kSignaled:
+      return fmt::format("was killed by signal {} ({})", outcome.signal,
+                         ::strsignal(outcome.signal));
+    case ProcessEnd::kWallLimit:
+      return fmt::format("ran too long and was ended after {}", after);
+    case ProcessEnd::kSilenceLimit:
+      return fmt::format("gave no output for too long and was ended after {}", after);
+    case ProcessEnd::kFailedToStart:
+      return fmt::format("did not start: {}", outcome.err);
+    case ProcessEnd::kCancelled:
+      return fmt::format("was stopped by the user after {}", after);
+  }
+  return "ended";
+}
+
+}  // namespace lwb
