@@ -52,7 +52,7 @@ pypi_answers() {
   "$python" -m pip download --disable-pip-version-check --no-input --retries 1 -q --no-deps \
     -d "$results/probe" iniconfig >"$results/probe.log" 2>&1
 }
-last_error() { grep -E '^ *ERROR' "$1" | head -n 1 | cut -c1-300; }
+last_error() { grep -E '^ *ERROR' "$1" | grep -v 'Ignored the following' | head -n 1 | cut -c1-300; }
 
 make_venv() {
   rm -rf "$venv.part"
