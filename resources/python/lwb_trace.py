@@ -188,10 +188,19 @@ def _resources(launch: Launch, options: dict) -> dict:
 
 
 def _plain(value: Any) -> Any:
-    value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
+    """A scalar as JSON; what is none gets a form of its own that lwb_compile reads back."""
+    if type(value).__name__ == "constexpr":
+        value = value.value
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+        return {"float": str(value)}
+    if isinstance(value, (bool, int, float, str, type(None))):
+        return value
+    module, kind = type(value).__module__, type(value).__name__
+    if kind == "dtype" and module.startswith("triton"):
+        return {"triton_dtype": str(value)}
+    if kind == "dtype" and module == "torch":
+        return {"dtype": dtype_name(value)}
+    return {"unsupported": repr(value)[:200]}
 
 
 class Trace:
