@@ -175,6 +175,44 @@ class Cell:
         return list(self.arguments.tensors.values()) + list(self.gradients.values())
 
 
+def share_tuning(first: Side, second: Side) -> list[str]:
+    """Give the second side what autotuners of the first have chosen, wherever kernel source and
+    configurations are the same. Otherwise two copies of one file may settle on different
+    configurations by the noise of the tuning alone, and differ ever after. The names of the kernels
+    for which there was something to share."""
+    shared = []
+    for module_name, module in first.modules.items():
+        twin = second.modules.get(module_name)
+        for name, tuner in list(vars(module).items()):
+            other = getattr(twin, name, None)
+            if other is tuner or not (_is_tuner(tuner) and _is_tuner(other)):
+                continue
+            configs = {str(config): config for config in other.configs}
+            if _source(tuner) != _source(other) or list(configs) != [str(c) for c in tuner.configs]:
+                continue
+            if tuner.cache:
+                shared.append(name)
+            for key, config in tuner.cache.items():
+                other.cache[key] = configs[str(config)]
+    return sorted(shared)
+
+
+def _is_tuner(value: Any) -> bool:
+    return all(
+        isinstance(getattr(value, n, None), t) for n, t in (("configs", list), ("cache", dict))
+    )
+
+
+def _source(tuner: Any) -> Any:
+    kernel = tuner
+    for _ in range(8):
+        kernel = getattr(kernel, "fn", None)
+        source = getattr(kernel, "src", None)
+        if isinstance(source, str):
+            return source
+    return object()  # unknown: equal to nothing
+
+
 def allocated_bytes(device: str) -> Callable[[], int]:
     import torch
 

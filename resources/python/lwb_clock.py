@@ -34,7 +34,7 @@ class Hung(Exception):
 
 @dataclass
 class Reading:
-    """One timed run of a call. `sm_mhz` is None where there is no spin to take it from; `tail_us`
+    """One timed run of a call. `sm_mhz` is None where no spin gives it surely; `tail_us`
     is the time for which the device stayed busy after the end event (work on another stream)."""
 
     us: float
@@ -210,7 +210,7 @@ class EventClock:
         for. Two lengths separate the two."""
         readings = []
         for cycles in (20_000, 20_000, 220_000, 20_000, 220_000, 20_000, 220_000):
-            self.cuda._sleep(50_000)  # hides the launches of what is measured
+            self.cuda._sleep(200_000)  # hides the launches of what is measured
             self.before.record()
             self.cuda._sleep(cycles)
             self.start.record()
@@ -230,6 +230,8 @@ class EventClock:
         self.flush()
         self.before.record()
         self.cuda._sleep(cycles)
+        # Where the device had caught up with the host, a launch gap may be in the spin's time.
+        gapless = not self.before.query()
         self.start.record()
         begin = self.now()
         result = call(prepared)
@@ -244,7 +246,7 @@ class EventClock:
         # the caching allocator in the same state and so gets the same addresses.
         del result, prepared
         took_us = self.before.elapsed_time(self.start) * 1000.0 - self.spin_overhead_us
-        sm_mhz = cycles / took_us if took_us > 0.0 else None
+        sm_mhz = cycles / took_us if gapless and took_us > 0.0 else None
         if sm_mhz is not None and 100.0 < sm_mhz < 5000.0:
             self.mhz = sm_mhz
         return Reading(
@@ -343,8 +345,7 @@ def kernel_times(
     records = [
         (event.name, float(event.time_range.start), float(event.time_range.elapsed_us()))
         for event in profile.events()
-        if event.device_type == DeviceType.CUDA
-        and not getattr(event, "is_user_annotation", False)
+        if event.device_type == DeviceType.CUDA and not getattr(event, "is_user_annotation", False)
     ]
     sums = sums_between_markers(records)
     if len(sums) != len(steps):

@@ -13,6 +13,7 @@ from lwb_cell import Cell
 from lwb_cell import allocated_bytes
 from lwb_cell import device_alive
 from lwb_cell import free_memory
+from lwb_cell import share_tuning
 from lwb_clock import NotHeld
 from lwb_clock import Quiet
 from lwb_clock import Reading
@@ -50,7 +51,7 @@ class Measurement:
         self.samples = int(job.get("samples", 20))
         self.round = int(job.get("round", 0))
         self.seed = int(job.get("seed", 1))
-        self.budget_s = float(job.get("budget_s", 120.0))
+        self.budget_s = float(job.get("budget_s") or 0.0) or float("inf")  # 0: no bound
         self.passes = list(job.get("passes", ["forward", "backward"]))
         self.active = ActiveSide()
         self.sides: list[Side] = []
@@ -160,6 +161,7 @@ class Measurement:
                     if cell.has(which):
                         cell.run(side, which)
                         cell.snapshot.restore()
+                        self._share_tuning(call, side)
             side = which = None
             cell.learn_modified(passes)
             return cell
@@ -169,6 +171,16 @@ class Measurement:
                 if name != which:
                     self._not_measured(call, [name], "failed" if which is None else "side_failed")
             return None
+
+    def _share_tuning(self, call: dict, side: int) -> None:
+        if side > 0:
+            return
+        self.active.switch(None)  # so that modules imported late are in the sides' sets
+        for later in self.sides[1:]:
+            kernels = share_tuning(self.sides[0], later)
+            if kernels:
+                names = {"call": call["id"], "side": later.name, "kernels": kernels}
+                emit({"event": "tuning_shared", **names})
 
     def _pass(self, cell: Cell, which: str) -> None:
         call = cell.call
