@@ -1,0 +1,142 @@
+#include "app/cli_options.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+namespace lwb {
+namespace {
+
+void add_checkout(CLI::App* app, CommandLine& line) {
+  app->add_option("--checkout", line.run.checkout, "Folder of the Liger-Kernel checkout")
+      ->required()
+      ->type_name("DIR");
+  app->add_option("--python", line.run.python,
+                  "Python that has torch and triton (default: $LWB_PYTHON, else python3)")
+      ->type_name("PROGRAM");
+  app->add_flag("--import-from-source", line.run.import_from_source,
+                "Import the package from the checkout's src by PYTHONPATH; nothing needs to be "
+                "installed in dev mode");
+  app->add_flag("--json", line.json,
+                "One JSON document on standard output, everything else on standard error");
+}
+
+void add_kernel(CLI::App* app, CommandLine& line, bool required) {
+  auto* option = app->add_option("--kernel", line.run.kernel,
+                                 "Name of an op file in the package's ops/, e.g. rms_norm")
+                     ->type_name("NAME");
+  if (required) option->required();
+}
+
+void add_cells(CLI::App* app, CommandLine& line) {
+  app->add_option("--models", line.run.models,
+                  "Models of the checkout's registry whose widths are measured (default: the "
+                  "smallest and the largest width beside the script's own sweep)")
+      ->delimiter(',')
+      ->type_name("A,B");
+  app->add_option("--x", line.run.x_values, "Values of x that are measured")
+      ->delimiter(',')
+      ->type_name("N,M");
+  app->add_option("--calls", line.run.calls_file,
+                  "Calls to measure besides the captured ones: a calls.json, written or edited by "
+                  "hand")
+      ->type_name("FILE");
+  app->add_option("--budget-s", line.run.budget_s,
+                  "GPU seconds that measuring may take; what was not measured is listed")
+      ->type_name("SECONDS");
+  app->add_option("--work-area", line.run.work_area,
+                  "Where sandbox copies are made (default: the user's cache folder)")
+      ->type_name("DIR");
+}
+
+void add_request(CLI::App* app, CommandLine& line) {
+  add_checkout(app, line);
+  add_kernel(app, line, false);
+  app->add_option("--request", line.run.sentence,
+                  "The request as one sentence, e.g. \"just optimize rms_norm backward, at most 5 "
+                  "variants\"; options win over it")
+      ->type_name("TEXT");
+  app->add_option("--goal", line.run.goal, "speed, memory or balanced (default: balanced)");
+  app->add_option("--scope", line.run.scope,
+                  "general, forward, backward, or a regime such as \"hidden_size<=1024\"");
+  app->add_option("--gpu", line.run.gpu,
+                  "auto, ampere, hopper or blackwell: also check that variants compile there");
+  app->add_option("--target", line.run.target,
+                  "Stop when met: \"forward under 0.3ms at hidden_size=4096\", \"memory under "
+                  "200MB\"");
+  app->add_flag("--autonomous", line.run.autonomous, "Ask nothing; take the first choice each time");
+  app->add_option("--max-variants", line.run.max_variants, "How many variants may be tried (8)")
+      ->check(CLI::PositiveNumber);
+  add_cells(app, line);
+  app->add_flag("--no-pr", line.run.no_pull_request, "Prepare no branch, patch or pull request");
+  app->add_flag("--accept-known-failures", line.run.accept_known_failures,
+                "Apply although tests fail that fail on the unchanged kernel too");
+  app->add_flag("--update-benchmark-csv", line.run.update_benchmark_csv,
+                "Also write fresh rows of the optimized kernel into the checkout's benchmark data");
+  auto* record = app->add_option("--record", line.run.record_file,
+                                 "Keep what every child process answered, for a later --replay")
+                     ->type_name("FILE");
+  app->add_option("--replay", line.run.replay_file,
+                  "Answer every child process from a recording; what was not recorded is refused")
+      ->type_name("FILE")
+      ->excludes(record);
+}
+
+constexpr const char* kFooter =
+    "Exit codes: 0 done (applied, or an honest \"no headroom\" or \"no winner\"), 1 a gate failed or "
+    "the change was\nreverted, 2 bad usage, 3 pre-flight failed, 4 stopped by the user (resumable), "
+    "5 internal.";
+
+}  // namespace
+
+ParsedCommandLine parse_command_line(int argc, char** argv) {
+  ParsedCommandLine parsed;
+  CommandLine& line = parsed.line;
+  CLI::App app{
+      "Profiles a Triton kernel of a Liger-Kernel checkout, optimizes it through measured variants "
+      "and finalizes\nthe winner into a tested change.",
+      "lwb"};
+  app.footer(kFooter);
+  app.set_version_flag("--version", LWB_VERSION);
+  app.require_subcommand(1);
+  app.option_defaults()->always_capture_default(false);
+
+  const auto add = [&](const char* name, const char* text, Command command) {
+    CLI::App* sub = app.add_subcommand(name, text);
+    sub->footer(kFooter);
+    sub->callback([&line, command] { line.command = command; });
+    return sub;
+  };
+  add_checkout(add("doctor", "Check the checkout and this machine; changes nothing",
+                   Command::kDoctor), line);
+  add_checkout(add("kernels", "List every op file: ready or not, and why", Command::kKernels), line);
+  add_request(add("run", "All stages, from request to reviewed change; resumes where it stood",
+                  Command::kRun), line);
+  add_request(add("profile", "Pre-flight and the profile stage only", Command::kProfile), line);
+  add_request(add("optimize", "Up to the winner; nothing is applied", Command::kOptimize), line);
+  add_request(add("finalize", "Gates, the change, report and pull request for the winner",
+                  Command::kFinalize), line);
+  CLI::App* measure = add("measure", "A/B of two kernel files in op time", Command::kMeasure);
+  add_checkout(measure, line);
+  add_kernel(measure, line, true);
+  add_cells(measure, line);
+  measure->add_option("--variant", line.variant_file, "The kernel file to judge")
+      ->required()
+      ->type_name("FILE");
+  measure->add_option("--against", line.against_file,
+                      "What it is compared with (default: the checkout's own file)")
+      ->type_name("FILE");
+  CLI::App* show = add("show", "What is known of the last run of a kernel", Command::kShow);
+  add_checkout(show, line);
+  add_kernel(show, line, true);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);  // prints help, version or the sentence
+    parsed.exit_now = true;
+    parsed.exit_code = code == 0 ? 0 : 2;
+  }
+  return parsed;
+}
+
+}  // namespace lwb

@@ -1,0 +1,33 @@
+// What to try next: a pure function of what was tried.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/optimize/guardrails.h"
+#include "core/optimize/loop.h"
+
+namespace lwb {
+
+struct Proposal {
+  std::vector<std::string> techniques;  // empty: the settings sweep (v1)
+  int based_on = 0;
+  // A MIXED variant once more, with the original's path kept at these calls.
+  int gates = 0;
+  std::set<std::string> keep_original;
+};
+
+// v1 is the sweep. Then the technique of the largest expected gain; then all that remain, tuned
+// together (techniques interact: a deeper pipeline wants another grid); if that gained nothing, the remaining
+// ones one by one on top of the best. A MIXED variant is first gated. Nothing when all was tried. A set of techniques is
+// never proposed twice.
+std::optional<Proposal> next_proposal(const std::vector<VariantRecord>& records,
+                                      const std::vector<StrategyItem>& order,
+                                      const GuardrailLimits& limits = {});
+
+// The accepted record with the best score, or nullptr.
+const VariantRecord* best_record(const std::vector<VariantRecord>& records);
+
+}  // namespace lwb

@@ -1,0 +1,38 @@
+// How a run was asked for: the request's fields as given, and where to run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/request/request.h"
+
+namespace lwb {
+
+struct RunOptions {
+  std::string checkout;
+  std::string kernel;
+  std::string sentence;        // --request
+  std::string goal, scope, gpu, target;
+  bool autonomous = false;
+  int max_variants = 0;        // 0: not given
+  std::vector<std::string> models;
+  std::vector<double> x_values;
+  std::string calls_file;
+  double budget_s = 0;
+  bool no_pull_request = false;
+  std::string record_file, replay_file;
+  bool import_from_source = false;
+  bool accept_known_failures = false;
+  bool update_benchmark_csv = false;
+  bool skip_stock_variants = false;
+  std::string python;          // the Python of the children; "" : LWB_PYTHON, else python3
+  std::string work_area;       // sandboxes; "": the cache folder
+};
+
+// The request of options and sentence: an option wins over the sentence. `kernels`: the op files of
+// the checkout. kUsage with one exact sentence. `explanation` gets what was understood of a sentence.
+Result<Request> build_request(const RunOptions& options, const std::vector<std::string>& kernels,
+                              std::string* explanation = nullptr);
+
+}  // namespace lwb
