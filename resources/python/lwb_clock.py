@@ -63,7 +63,7 @@ def rows_in_budget(samples: int, row_cost_s: float, left_s: float, fewest: int =
     """How many rows (one sample of each side) the time left allows: `samples`, fewer, or 0 when
     not even `fewest` fit. So a call gets every side or none."""
     fewest = min(fewest, samples)
-    if row_cost_s <= 0.0:
+    if row_cost_s <= 0.0 or left_s == float("inf"):
         return samples if left_s > 0.0 else 0
     fitting = int(left_s / row_cost_s)
     return 0 if fitting < fewest else min(samples, fitting)

@@ -65,6 +65,7 @@ def test_budget_gives_all_fewer_or_none():
     assert lwb_clock.rows_in_budget(20, 1.0, 4.9) == 0
     assert lwb_clock.rows_in_budget(3, 1.0, 3.5) == 3
     assert lwb_clock.rows_in_budget(20, 0.0, -1.0) == 0
+    assert lwb_clock.rows_in_budget(20, 1.0, float("inf")) == 20
 
 
 # ----------------------------------------------------------------------------- spin, held stream
@@ -374,3 +375,101 @@ def test_what_a_call_modifies_is_put_back(src):
         env={**os.environ, "LWB_TEST_SHIM": str(SHIM)},
     )
     assert done.stdout.strip() == "fine", done.stderr
+
+
+# ------------------------------------------------------------------- what the order is good for
+
+
+def drifting_medians(first_us, second_us, drift):
+    """Medians of two calls whose device gets slower as it works, sampled as lwb_measure does."""
+    device, clock = held_clock()
+    calls = [SimulatedCall(us, 120.0) for us in (first_us, second_us)]
+    begun = device.stream_us
+
+    def run(simulated, us):
+        simulated.device_us = us * (1.0 + drift * (device.stream_us - begun) / 1e6)
+        device.run(simulated)
+
+    steps = [
+        (lambda: None, lambda _, c=c, us=us: run(c, us))
+        for c, us in zip(calls, (first_us, second_us))
+    ]
+    spin = SpinLength()
+    lwb_clock.calibrate(clock, spin, steps)
+    values = [[], []]
+    for which in lwb_clock.sample_order(2, 20, 0):
+        values[which].append(lwb_clock.take_held(clock, spin, *steps[which]).us)
+    return [lwb_clock.median(v) for v in values]
+
+
+def test_two_copies_agree_on_a_device_that_drifts():
+    first, second = drifting_medians(30.0, 30.0, drift=10.0)
+    assert second / first == pytest.approx(1.0, abs=0.002)
+
+
+def test_three_percent_show_on_a_device_that_drifts():
+    first, second = drifting_medians(100.0, 103.0, drift=10.0)
+    assert 1.02 < second / first < 1.04
+
+
+HELD_RUN = """
+import json, sys
+job = json.loads(sys.argv[1])
+sys.path[:0] = [job["scripts"], job["tests"]]
+import lwb_common, lwb_clock, lwb_measure
+from measure_support import SimulatedDevice
+lwb_common.open_channel()
+lwb_common.load_test_shim()
+device = SimulatedDevice()
+clock = lwb_clock.EventClock(device, device.flush, now=device.now)
+original = lwb_measure.Cell.step
+
+
+def step(cell, side, which):
+    prepare, call = original(cell, side, which)
+
+    def timed(prepared):
+        device.host_us += 100.0
+        device.launch({"forward": 20.0, "backward": 60.0, "full": 80.0}[which], "call")
+        if which == job["synchronizes"]:
+            device.synchronize()
+        return call(prepared)
+
+    return prepare, timed
+
+
+lwb_measure.Cell.step = step
+lwb_measure.make_clock = lambda _device: clock
+lwb_measure.kernel_times = lambda clock, steps: [float(i) for i in range(len(steps))]
+lwb_measure.run(job)
+"""
+
+
+def test_a_call_that_cannot_be_held_is_timed_by_kernels_for_all_sides(src):
+    job = {
+        "scripts": str(SCRIPTS),
+        "tests": os.path.dirname(__file__),
+        "device": "cpu",
+        "sides": [side("v0", src), side("v1", src)],
+        "calls": [call()],
+        "passes": ["forward", "backward"],
+        "samples": 4,
+        "synchronizes": "backward",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", HELD_RUN, json.dumps(job)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LWB_TEST_SHIM": str(SHIM)},
+    )
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert not of_kind(events, "measure_failed"), of_kind(events, "measure_failed")[0]["traceback"]
+    samples = of_kind(events, "samples")
+    held, summed = samples[:2], samples[2:]
+    for event in held:
+        assert event["clock"] == "events" and event["held"] is True
+        assert event["us"] == pytest.approx([21.5] * 4) and len(event["sm_mhz"]) == 4
+    # Times 0, 1, 2, … by position show which sample went to which side: A B B A A B B A.
+    assert [event["us"] for event in summed] == [[0.0, 3.0, 4.0, 7.0], [1.0, 2.0, 5.0, 6.0]]
+    assert all(event["clock"] == "kernels" and event["held"] is False for event in summed)
