@@ -110,9 +110,7 @@ class BenchmarkScript:
         for space in spaces:
             registry = space.get("MODEL_REGISTRY")
             if isinstance(registry, dict) and registry:
-                default = space.get("DEFAULT_MODEL_CONFIG")
-                name = next((n for n, m in registry.items() if m is default), None)
-                return registry, name
+                return registry, _default_of(space, registry)
         return {}, None
 
     def _is_beside(self, module: Any) -> bool:
@@ -185,6 +183,19 @@ class BenchmarkScript:
             yield
         finally:
             self.helper.run_benchmarks = original
+
+
+def _default_of(space: dict, registry: dict) -> str | None:
+    """The registry's default: what a global called DEFAULT… holds, a model or its name."""
+    for name, value in space.items():
+        if not name.startswith("DEFAULT"):
+            continue
+        if isinstance(value, str) and value in registry:
+            return value
+        for key, model in registry.items():
+            if value is model:
+                return key
+    return None
 
 
 @contextlib.contextmanager
