@@ -47,8 +47,8 @@ def _model_named(name: str | None) -> ModelConfig:
 def _longest_that_fits(lengths: list[int], bytes_per_token: int) -> list[int]:
     """The token lengths whose tensors fit into memory; at least the shortest."""
     memory = device_memory_bytes()
-    if memory is None:
-        return lengths
+    if memory is None:  # no GPU: nothing longer than the shortest can be waited for
+        return lengths[:1]
     fitting = [length for length in lengths if length * bytes_per_token <= memory * MEMORY_SHARE]
     return fitting or lengths[:1]
 
