@@ -4,6 +4,7 @@
 set -euo pipefail
 
 # A line is one need: package names that meet it, the first one that the distribution has is taken.
+# A need with file: is met by that file too, and nothing is installed where no package is known.
 needs=(
   build-essential
   cmake
@@ -17,7 +18,7 @@ needs=(
   qt6-base-dev
   "qt6-svg-dev libqt6svg6-dev"
   "qt6-charts-dev libqt6charts6-dev"
-  "libqt6opengl6-dev qt6-base-dev"
+  "libqt6opengl6-dev file:/usr/lib/*/cmake/Qt6OpenGL/Qt6OpenGLConfig.cmake"
   libqscintilla2-qt6-dev
   nlohmann-json3-dev
   libexpected-dev
@@ -36,7 +37,14 @@ available() { [ -n "$(apt-cache madison "$1" 2>/dev/null)" ]; }
 
 met() {
   local name
-  for name in $1; do installed "$name" && return 0; done
+  local -a names
+  read -ra names <<<"$1"
+  for name in "${names[@]}"; do
+    case $name in
+      file:*) compgen -G "${name#file:}" >/dev/null && return 0 ;;
+      *) installed "$name" && return 0 ;;
+    esac
+  done
   return 1
 }
 
@@ -66,10 +74,13 @@ apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a apt-g
 chosen=()
 for need in "${missing[@]}"; do
   found=
-  for name in $need; do
+  read -ra names <<<"$need"
+  for name in "${names[@]}"; do
+    case $name in file:*) continue ;; esac
     if available "$name"; then found=$name; break; fi
   done
   if [ -z "$found" ]; then
+    case $need in *file:*) continue ;; esac
     echo "setup: this distribution has none of these packages: $need" >&2
     exit 1
   fi
