@@ -359,17 +359,21 @@ def kernel_times(
 # ------------------------------------------------------------------------------ quiet interpreter
 
 
+def settle_interpreter() -> None:
+    """Take what is loaded by now out of all later collections, which makes those fast."""
+    gc.collect()
+    gc.freeze()
+
+
 class Quiet:
-    """No garbage collection while something is timed; what exists is kept out of later ones."""
+    """No garbage collection while something is timed."""
 
     def __enter__(self) -> Quiet:
         self._was_enabled = gc.isenabled()
         gc.collect()
-        gc.freeze()
         gc.disable()
         return self
 
     def __exit__(self, *_: Any) -> None:
         if self._was_enabled:
             gc.enable()
-        gc.unfreeze()

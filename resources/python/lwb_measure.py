@@ -23,6 +23,7 @@ from lwb_clock import kernel_times
 from lwb_clock import make_clock
 from lwb_clock import rows_in_budget
 from lwb_clock import sample_order
+from lwb_clock import settle_interpreter
 from lwb_clock import take_held
 from lwb_common import JobFailure
 from lwb_common import Side
@@ -68,6 +69,7 @@ class Measurement:
         self.clock = make_clock(self.device)
         self._select(nvml)
         emit({"event": "gpu", "when": "start", **nvml.snapshot()})
+        settle_interpreter()
         self.clock.warm_up(CLOCK_WARM_UP_S)
         with Quiet():
             for size in self.job.get("copy_sizes") or []:

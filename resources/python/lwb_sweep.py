@@ -25,6 +25,7 @@ from lwb_clock import calibrate
 from lwb_clock import kernel_times
 from lwb_clock import make_clock
 from lwb_clock import median
+from lwb_clock import settle_interpreter
 from lwb_clock import take_held
 from lwb_common import JobFailure
 from lwb_common import default_device
@@ -103,6 +104,7 @@ class Sweep:
         self.recorder = Recorder()
         self.clock: Any = None
         self.target: Any = None
+        self.results: ResultsFile | None = None
 
     def left_s(self) -> float:
         return self.budget_s - (time.monotonic() - self.begun)
@@ -118,13 +120,18 @@ class Sweep:
         try:
             self._sweep(on_gpu)
         except Restart:
-            self.results.save()
+            self._save()
             self.pool.close()
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(EXIT_RESTART)
         finally:
+            self._save()
             self.pool.close()
+
+    def _save(self) -> None:
+        if self.results is not None:
+            self.results.save()
 
     def _on_gpu(self) -> bool:
         import torch
@@ -152,6 +159,7 @@ class Sweep:
         except ValueError as error:
             raise JobFailure("bad_job", str(error)) from error
         self.clock = make_clock(self.device)
+        settle_interpreter()
         self.clock.warm_up(0.2)
         self.active.switch(self.side)
         calls = {call["id"]: call for call in self.job.get("calls", [])}
@@ -165,7 +173,7 @@ class Sweep:
         for plan in plans:
             with Quiet():
                 self._run_plan(plan)
-            self.results.save()
+            self.results.save(seldom=True)
         self.active.switch(None)
 
     def _plans_of(self, hook: dict, calls: dict[str, dict]) -> list[Plan]:

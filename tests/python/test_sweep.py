@@ -13,6 +13,9 @@ from measure_support import of_kind
 from measure_support import run_script
 from measure_support import side
 from measure_support import write_package
+from sweep_support import COMPILED_OP
+from sweep_support import COMPILING
+from sweep_support import PRETENDING
 
 import lwb_points  # noqa: E402
 import lwb_t4  # noqa: E402
@@ -246,86 +249,6 @@ def test_a_spent_budget_lists_every_point(src):
 
 # ----------------------------------------------- recording and compiling for real, without a GPU
 
-COMPILING = """
-import json, os, sys, time
-job = json.loads(sys.argv[1])
-sys.path.insert(0, job["scripts"])
-sys.path.insert(0, job["src"])
-os.environ["TRITON_CACHE_DIR"] = job["cache"]
-import torch, triton
-from triton.backends.compiler import GPUTarget
-from lwb_compile_pool import CompilePool, kernel_registry
-from lwb_record import LaunchRefused, Recorder, load_kernel
-import tinykernels.ops.scale as op
-
-target = GPUTarget("cuda", 90, 32)
-
-
-class NoDevice:
-    def get_current_target(self):
-        return target
-
-    def get_current_device(self):
-        return 0
-
-    def get_current_stream(self, device=0):
-        return 0
-
-
-pool = CompilePool(2, kernel_registry({"tinykernels.ops.scale": op}))
-triton.runtime.driver.set_active(NoDevice())
-recorder = Recorder()
-x = torch.randn(4, 64, requires_grad=True)
-w = torch.randn(64, requires_grad=True)
-recordings = []
-before = triton.runtime.jit.JITFunction.run
-for settings in ({"num_warps": 1}, {"num_warps": 2}, {"num_warps": 2}, {"num_warps": 4, "factor": 3}):
-    op._forward_settings = lambda *_: settings
-    recordings.append(recorder.record(lambda: op.ScaleFunction.apply(x, w)))
-assert triton.runtime.jit.JITFunction.run is before
-for recording in recordings:
-    assert [name for name, _, _ in recording.launches] == ["_scale_kernel"]
-    for compile_job in recording.jobs():
-        pool.submit(compile_job, target)
-assert len(pool.known) == 3, pool.known
-until = time.monotonic() + 100
-while len(pool.outcomes) < 3 and time.monotonic() < until:
-    pool.poll(0.1)
-assert all(o.ok and o.ms > 0 for o in pool.outcomes.values()), pool.outcomes
-begin = time.perf_counter()
-kernel = load_kernel(recordings[3].jobs()[0])
-assert time.perf_counter() - begin < 2.0
-assert kernel.metadata.num_warps == 4
-# Known now: recording it again needs no compilation.
-again = recorder.record(lambda: op.ScaleFunction.apply(x, w))
-assert again.jobs() == [] and again.launches[0][1] is kernel
-op._forward_settings = lambda *_: {"num_warps": 3}
-try:
-    recorder.record(lambda: op.ScaleFunction.apply(x, w))
-    raise SystemExit("three warps were accepted")
-except LaunchRefused as error:
-    assert "power of 2" in str(error)
-# The backward runs on a thread of autograd's (on CPU the same thread) and is recorded alike.
-op._forward_settings = lambda *_: {"num_warps": 4, "factor": 3}
-op._backward_settings = lambda *_: {"num_warps": 8}
-y = []
-recorder.record(lambda: y.append(op.ScaleFunction.apply(x, w)))
-back = recorder.record(lambda: torch.autograd.grad(y, [x, w], [torch.ones_like(y[0])]))
-assert len(back.jobs()) == 1
-# A worker that dies costs its job, not the sweep.
-pool.submit(back.jobs()[0], target)
-victim = next(worker for worker in pool.workers if worker.job is not None)
-victim.process.kill()
-until = time.monotonic() + 100
-while back.jobs()[0].identity not in pool.outcomes and time.monotonic() < until:
-    pool.poll(0.1)
-outcome = pool.outcomes[back.jobs()[0].identity]
-assert not outcome.ok and outcome.status == "compile" and "signal 9" in outcome.message, outcome
-assert len(pool.workers) == 1
-pool.close()
-print("fine")
-"""
-
 
 def test_launches_are_recorded_and_compiled_in_workers(src, tmp_path):
     cache = str(tmp_path / "cache")
@@ -367,3 +290,77 @@ def _running(pid):
             return file.read().rsplit(")", 1)[1].split()[0] not in ("Z", "X")
     except FileNotFoundError:
         return False
+
+
+def pretend(tmp_path, candidates, **more):
+    src = write_package(tmp_path, COMPILED_OP)
+    job = {
+        "scripts": str(SCRIPTS),
+        "cache": str(tmp_path / "cache"),
+        "device": "cpu",
+        "side": side("v1", src),
+        "calls": [call(function="DoubleFunction", rows=2, columns=8)],
+        "hooks": [
+            {
+                "function": "_settings",
+                "kernel": "_kernel",
+                "pass": "forward",
+                "calls": ["rows=3"],
+                "candidates": candidates,
+            }
+        ],
+        "samples": 3,
+        "compile_jobs": 2,
+        "max_spills": 0,
+        "loses_context": False,
+        "cache_file": str(tmp_path / "tuning.json"),
+        **more,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PRETENDING, json.dumps(job)],
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    return done, events, {json.dumps(e["settings"]): e for e in of_kind(events, "point")}
+
+
+def test_compiled_points_are_classed_before_they_are_launched(tmp_path):
+    candidates = [{}, {"num_warps": 8}, {"num_warps": 1}, {"num_warps": 16}, {"num_warps": 3}]
+    candidates += [{"loops": 13}, {"loops": 2, "num_warps": 2}]
+    done, events, points = pretend(tmp_path, candidates)
+    assert done.returncode == 0, done.stderr[-3000:]
+    status = {settings: point["status"] for settings, point in points.items()}
+    assert status == {
+        "{}": "correct",
+        '{"num_warps": 8}': "correct",
+        '{"num_warps": 1}': "constraints",
+        '{"num_warps": 16}': "constraints",
+        '{"num_warps": 3}': "compile",
+        '{"loops": 13}': "compile",
+        '{"loops": 2, "num_warps": 2}': "correct",
+    }
+    assert (
+        points['{"num_warps": 16}']["message"] == "shared memory: Required: 300000, limit: 232448"
+    )
+    assert "spills 8, limit: 0" in points['{"num_warps": 1}']["message"]
+    assert "power of 2" in points['{"num_warps": 3}']["message"]
+    assert "CompileTimeAssertionFailure" in points['{"loops": 13}']["message"]
+    good = points['{"num_warps": 8}']
+    assert good["registers"] == 40 and good["spills"] == 0 and good["compile_ms"] > 0
+    assert points["{}"]["registers"] == 40
+    tried = [json.dumps(e["settings"]) for e in of_kind(events, "trying")]
+    assert '{"num_warps": 16}' not in tried and '{"num_warps": 1}' not in tried
+
+
+def test_a_lost_context_ends_with_code_3_and_what_there_is(tmp_path):
+    candidates = [{}, {"num_warps": 8}, {"grid": 2}]
+    done, events, points = pretend(tmp_path, candidates, loses_context=True)
+    assert done.returncode == 3, done.stderr[-3000:]
+    assert points['{"grid": 2}']["status"] == "runtime"
+    assert "illegal memory access" in points['{"grid": 2}']["message"]
+    assert of_kind(events, "trying")[-1]["settings"] == {"grid": 2}
+    assert not of_kind(events, "done")
+    saved = json.loads((tmp_path / "tuning.json").read_text())
+    assert len(saved["results"]) == len(points) and len(points) >= 2
