@@ -100,11 +100,11 @@ class Plugin:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         return any(str(value) == f"torch.{self.dtype}" for value in parameters.values())
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # the form that pytest 7 knows too
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
         self.watchdog.start(item.nodeid)
         try:
-            return (yield)
+            yield
         finally:
             self.watchdog.stop()
             self._finish(item.nodeid)
