@@ -189,8 +189,15 @@ class Capture:
         if chosen_models:
             for model in chosen_models:
                 if model not in registry:
-                    emit({"event": "sweep_failed", "model": model, "kind": "bad_job", "traceback": "",
-                          "message": f"The checkout has no model '{model}'; it has {', '.join(registry) or 'none'}."})
+                    emit(
+                        {
+                            "event": "sweep_failed",
+                            "model": model,
+                            "kind": "bad_job",
+                            "traceback": "",
+                            "message": f"The checkout has no model '{model}'; it has {', '.join(registry) or 'none'}.",
+                        }
+                    )
                     continue
                 for plan in self._plans_of_model(plans, model, registry):
                     cells += self._sweep(plan, chosen_x, model, under_test)
@@ -226,8 +233,14 @@ class Capture:
                 made = self.script.plan(own[0].sweep_mode, model)
                 return [p for p in made if p.metric == own[0].metric]
             except ScriptRaised as failure:
-                emit({"event": "sweep_failed", "sweep_mode": own[0].sweep_mode, "model": model,
-                      **_script_failure(failure)})
+                emit(
+                    {
+                        "event": "sweep_failed",
+                        "sweep_mode": own[0].sweep_mode,
+                        "model": model,
+                        **_script_failure(failure),
+                    }
+                )
                 self.rejected_model_option = failure.exit_code == 2
         replaced = []
         for plan in own:
@@ -269,8 +282,16 @@ class Capture:
             return
         calls = _without_loops(self.recorder.calls_in(records))
         if not calls:
-            emit({"event": "cell_failed", "id": cell.identity, "cell": cell.event(), "kind": "no_function",
-                  "message": "The cell ran but made no call of an autograd.Function of the op.", "traceback": ""})
+            emit(
+                {
+                    "event": "cell_failed",
+                    "id": cell.identity,
+                    "cell": cell.event(),
+                    "kind": "no_function",
+                    "message": "The cell ran but made no call of an autograd.Function of the op.",
+                    "traceback": "",
+                }
+            )
         for number, record in enumerate(calls, start=1):
             identity = cell.identity if number == 1 else f"{cell.identity}#{number}"
             call = {"id": identity, "origin": "stock", "cell": cell.event(), **record.as_call(), "reference": None}

@@ -59,7 +59,12 @@ def _forget_channel_in_child() -> None:
 def emit(event: dict) -> None:
     """Write one event as one line. Numbers that JSON does not know (NaN, infinities) become null;
     what is not JSON (dtypes, devices, tuples, …) is written by `jsonify`."""
-    line = json.dumps(jsonify(event), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    emit_json(jsonify(event))
+
+
+def emit_json(event: dict) -> None:
+    """The same for an event, large ones above all, that holds nothing but JSON."""
+    line = json.dumps(event, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     with _channel_lock:
         if _channel is None:
             return
@@ -151,11 +156,7 @@ def jsonify(value: Any) -> Any:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, (torch.dtype, torch.device, torch.Size)):
         return list(value) if isinstance(value, torch.Size) else str(value)
-    if (
-        hasattr(value, "item")
-        and getattr(value, "ndim", None) == 0
-        and not hasattr(value, "untyped_storage")
-    ):
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0 and not hasattr(value, "untyped_storage"):
         return jsonify(value.item())  # a NumPy scalar
     return repr(value)
 

@@ -81,9 +81,7 @@ def load_reference(reference: str | None) -> Callable | None:
         return None
     path, separator, name = reference.rpartition(":")
     if not separator:
-        raise JobFailure(
-            "bad_job", f"The reference '{reference}' is not of the form path.py:function."
-        )
+        raise JobFailure("bad_job", f"The reference '{reference}' is not of the form path.py:function.")
     if not os.path.isfile(path):
         raise JobFailure("no_function", f"The reference file {path} does not exist.")
     module = import_file(path, "lwb_reference_" + hashlib.sha256(path.encode()).hexdigest()[:12])
@@ -203,8 +201,7 @@ def load_side(description: dict, report: bool = True) -> Side:
 
 def _import_message(side: Side, error: BaseException) -> str:
     return (
-        f"{side.module_name} of side '{side.name}' cannot be imported from {side.src}: "
-        f"{type(error).__name__}: {error}"
+        f"{side.module_name} of side '{side.name}' cannot be imported from {side.src}: {type(error).__name__}: {error}"
     )
 
 
@@ -246,9 +243,7 @@ class Arguments:
         def convert(tensor: Any) -> Any:
             if not tensor.dtype.is_floating_point:
                 return tensor.detach().clone()
-            copy = torch.empty_strided(
-                tensor.shape, tensor.stride(), dtype=dtype, device=tensor.device
-            )
+            copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=dtype, device=tensor.device)
             if 0 in tensor.stride():
                 copy = tensor.detach().to(dtype)
             else:
@@ -312,16 +307,10 @@ def materialize(
             return dtype_of(argument["dtype"])
         for kind, sequence in (("list", list), ("tuple", tuple)):
             if kind in argument:
-                return sequence(
-                    build(item, f"{label}[{i}]") for i, item in enumerate(argument[kind])
-                )
+                return sequence(build(item, f"{label}[{i}]") for i, item in enumerate(argument[kind]))
         if "unsupported" in argument:
-            raise NotReplayable(
-                f"Call '{call.get('id')}' cannot be replayed: {label} is {argument['unsupported']}."
-            )
-        raise JobFailure(
-            "bad_job", f"Call '{call.get('id')}': {label} is none of the known argument forms."
-        )
+            raise NotReplayable(f"Call '{call.get('id')}' cannot be replayed: {label} is {argument['unsupported']}.")
+        raise JobFailure("bad_job", f"Call '{call.get('id')}': {label} is none of the known argument forms.")
 
     args = [build(a, f"arg{i}") for i, a in enumerate(call.get("args", []))]
     kwargs = {name: build(a, f"kwarg_{name}") for name, a in call.get("kwargs", {}).items()}
@@ -354,9 +343,7 @@ def incoming_gradients(call: dict, outputs: tuple, seed: int) -> dict[int, Any]:
         if not isinstance(output, torch.Tensor) or not output.requires_grad:
             continue
         described = incoming[index] if index < len(incoming) and incoming[index] else {}
-        generator = torch.Generator(device=output.device).manual_seed(
-            seed * 1000003 + 500009 + index
-        )
+        generator = torch.Generator(device=output.device).manual_seed(seed * 1000003 + 500009 + index)
         gradients[index] = draw_tensor(
             {
                 "shape": list(output.shape),

@@ -117,9 +117,7 @@ def _resolution(backends: Any, resolve: Any, name: str) -> dict:
 
 def _forcing(resolve: Any, names: dict[str, dict], set_here: dict[str, str]) -> dict[str, str]:
     """Variables under which every name resolves to Triton, tried here before they are told."""
-    triton = next(
-        (i for entry in names.values() for i in entry.get("available", []) if i.endswith("triton")), None
-    )
+    triton = next((i for entry in names.values() for i in entry.get("available", []) if i.endswith("triton")), None)
     if triton is None:
         return {}
     per_op = {_PER_OP_FORCE + name.upper(): triton for name in names}

@@ -49,9 +49,12 @@ class ScriptRaised(JobFailure):
     """The script ended by an exception, or by an exit code other than 0."""
 
     def __init__(self, cause: BaseException, arguments: list[str], exit_code: int | None = None):
-        kind = failure_of(cause)["kind"] if exit_code is None else "internal"
-        what = f"ended with exit code {exit_code}" if exit_code is not None else f"raised {type(cause).__name__}: {cause}"
-        super().__init__("out_of_memory" if kind == "out_of_memory" else "script_raised", f"The script {what.rstrip('.')}.")
+        if exit_code is not None:
+            what = f"ended with exit code {exit_code}"
+        else:
+            what = f"raised {type(cause).__name__}: {cause}".rstrip(".")
+        out_of_memory = exit_code is None and failure_of(cause)["kind"] == "out_of_memory"
+        super().__init__("out_of_memory" if out_of_memory else "script_raised", f"The script {what}.")
         self.arguments = arguments
         self.exit_code = exit_code
         self.__cause__ = cause

@@ -105,13 +105,7 @@ def _describe_floats(data: Any, requires_grad: bool) -> dict:
     fill = None
     if infinite.numel():
         fill = {"value": _float_json(infinite[0].item()), "share": infinite.numel() / rows.numel()}
-    if (
-        fill is None
-        and data.numel() > 1
-        and low != high
-        and rows.shape[-1] > 1
-        and finite.numel() == rows.numel()
-    ):
+    if fill is None and data.numel() > 1 and low != high and rows.shape[-1] > 1 and finite.numel() == rows.numel():
         tolerance = 2e-2 if data.dtype.itemsize <= 2 else 1e-4
         if low >= 0 and (rows.sum(-1) - 1).abs().max().item() < tolerance:
             return {"kind": "softmax"}
@@ -153,12 +147,7 @@ def draw_values(values: dict, shape: list[int], dtype: Any, device: str, generat
     if kind == "normal":
         drawn = torch.empty(shape, **options)
         if dtype.itemsize == 1:  # float8 has no random numbers of its own
-            drawn = (
-                torch.randn(shape, **floats)
-                .mul_(values.get("std", 1.0))
-                .add_(values.get("mean", 0.0))
-                .to(dtype)
-            )
+            drawn = torch.randn(shape, **floats).mul_(values.get("std", 1.0)).add_(values.get("mean", 0.0)).to(dtype)
         else:
             drawn.normal_(values.get("mean", 0.0), values.get("std", 1.0), generator=generator)
     elif kind == "uniform":
@@ -169,9 +158,7 @@ def draw_values(values: dict, shape: list[int], dtype: Any, device: str, generat
     elif kind == "log_softmax":
         drawn = torch.randn(shape, **floats).log_softmax(-1).to(dtype)
     elif kind == "randint":
-        drawn = torch.randint(
-            values["low"], values["high"] + 1, shape, device=device, generator=generator
-        ).to(dtype)
+        drawn = torch.randint(values["low"], values["high"] + 1, shape, device=device, generator=generator).to(dtype)
     elif kind == "bernoulli":
         drawn = (torch.rand(shape, device=device, generator=generator) < values["p"]).to(dtype)
     elif kind == "constant":
@@ -267,14 +254,9 @@ def clone_strided(tensor: Any) -> Any:
     import torch
 
     source = tensor.detach()
-    compact = [
-        slice(0, 1) if s == 0 and n > 1 else slice(None)
-        for n, s in zip(source.shape, source.stride())
-    ]
+    compact = [slice(0, 1) if s == 0 and n > 1 else slice(None) for n, s in zip(source.shape, source.stride())]
     small = source[tuple(compact)] if compact else source
-    copy = torch.empty_strided(
-        small.shape, small.stride(), dtype=source.dtype, device=source.device
-    )
+    copy = torch.empty_strided(small.shape, small.stride(), dtype=source.dtype, device=source.device)
     copy.copy_(small)
     return copy.as_strided(source.shape, source.stride())
 
