@@ -121,6 +121,7 @@ std::vector<std::string> nearest_names(std::string_view name, const std::vector<
   std::sort(ranked.begin(), ranked.end());
   if (ranked.size() > limit) ranked.resize(limit);
   std::vector<std::string> result;
+  result.reserve(ranked.size());
   for (auto& [distance, candidate] : ranked) result.push_back(std::move(candidate));
   return result;
 }

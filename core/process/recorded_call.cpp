@@ -31,7 +31,7 @@ std::string_view name_of(ProcessEnd end) {
 
 // python, python3 and python3.12 are one program: the recording's machine had another one.
 std::string program_name(const std::string& argv0) {
-  const std::string name = fs::path(argv0).filename().string();
+  std::string name = fs::path(argv0).filename().string();
   constexpr std::string_view kPython = "python";
   if (name.starts_with(kPython) &&
       name.find_first_not_of("0123456789.", kPython.size()) == std::string::npos) {

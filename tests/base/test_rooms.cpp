@@ -101,7 +101,8 @@ TEST(Rooms, LinkTheRoomsTheyInclude) {
   for (const Include& include : includes_below("core")) {
     const std::string from = room_of(include.file);
     const std::string to = room_of(include.target);
-    if (to.empty() || to == from || links[from].empty()) continue;
+    if (to.empty() || to == from) continue;
+    if (links[from].empty() || links[to].empty()) continue;  // headers only, nothing to link
     EXPECT_TRUE(reaches(from, to))
         << include.file << ":" << include.line << " includes " << include.target << "; add " << to
         << " to LINK in core/" << from << "/CMakeLists.txt";
