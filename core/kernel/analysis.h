@@ -17,10 +17,11 @@ struct LaunchConfiguration {
   std::string kernel;
   std::string host_function;
   int line = 0;
-  std::string grid;           // as written
-  std::string block_source;   // "calculate_settings(n_cols)", "constant 16", "autotune", "argument default 4096"
+  std::string grid;          // as written
+  std::string block_source;  // "calculate_settings(n_cols)", "constant 16", "autotune", "argument
+                             // default 4096"
   std::string warps_source;
-  std::string stages_source;  // "Triton's default (3)"; "moot: no loop" when it cannot matter
+  std::string stages_source;     // "Triton's default (3)"; "moot: no loop" when it cannot matter
   bool persistent_grid = false;  // grid counts multiprocessors
 };
 
@@ -41,9 +42,10 @@ struct SourceAnalysis {
   Tier tier = Tier::kElementwise;  // the highest of its kernels
   std::vector<KernelAnalysis> kernels;
   std::vector<LaunchConfiguration> launches;
-  std::vector<Finding> patterns;       // what it does: in place, saved, recomputed, casts, modifiers
+  std::vector<Finding> patterns;  // what it does: in place, saved, recomputed, casts, modifiers
   std::vector<Finding> opportunities;  // where something may be gained
-  std::vector<Finding> warnings;       // program_id times stride without int64, autotune without reset, …
+  std::vector<Finding>
+      warnings;  // program_id times stride without int64, autotune without reset, …
 };
 
 SourceAnalysis analyse(const SourceModel& model);

@@ -31,8 +31,8 @@ struct Expr {
   Span span;
   std::string text;  // the source, as it stands (without parentheses around the whole)
   std::string kind;  // ast class: "Name", "Constant", "Call", "BinOp", "Attribute", …
-  // For a Call: dotted name, "torch.zeros_like", "tl.load", "x.stride". For a Name or Attribute that
-  // an import brought here: what it is, "tl.float32". Else empty.
+  // For a Call: dotted name, "torch.zeros_like", "tl.load", "x.stride". For a Name or Attribute
+  // that an import brought here: what it is, "tl.float32". Else empty.
   std::string callee;
   std::vector<std::string> names;  // the variable names it reads (not attributes, not callees)
   // BinOp "+", UnaryOp "-", BoolOp "and", Compare "<" (a chain: "< <="), Attribute: its name,
@@ -64,15 +64,17 @@ struct Call {
   const Expr* positional(std::size_t index) const;
 };
 
-// One simple or compound statement of a function body, in source order, flattened; nesting by `parent`.
+// One simple or compound statement of a function body, in source order, flattened; nesting by
+// `parent`.
 struct Statement {
   int index = 0;
-  int parent = -1;      // the enclosing if/for/while/with/try statement
-  std::string branch;   // "body", "orelse", "finalbody", "handler" of the parent
-  std::string kind;     // "Assign", "AugAssign", "AnnAssign", "If", "For", "While", "Return", "Expr", "With", …
-  Span span;            // whole statement, including its body
-  Span header;          // for a compound statement: up to and including the colon
-  int indent = 0;       // columns of white space that its line begins with
+  int parent = -1;     // the enclosing if/for/while/with/try statement
+  std::string branch;  // "body", "orelse", "finalbody", "handler" of the parent
+  std::string kind;  // "Assign", "AugAssign", "AnnAssign", "If", "For", "While", "Return", "Expr",
+                     // "With", …
+  Span span;         // whole statement, including its body
+  Span header;       // for a compound statement: up to and including the colon
+  int indent = 0;    // columns of white space that its line begins with
   bool own_line = true;  // nothing but white space before it on its line ("elif" counts as its own)
   std::vector<std::string> targets;  // names assigned (tuple targets flattened); For: loop variable
   std::vector<Expr> target_exprs;    // the targets as written: also `ctx.a`, `d["k"]`, `(a, b)`
@@ -83,8 +85,8 @@ struct Statement {
 struct Loop {
   int statement = -1;
   std::string variable;
-  Call iterator;              // range(...), tl.range(...), tl.static_range(...); callee "" for while
-  std::vector<int> body;      // indices of the statements in it, nested ones too
+  Call iterator;          // range(...), tl.range(...), tl.static_range(...); callee "" for while
+  std::vector<int> body;  // indices of the statements in it, nested ones too
   // Names assigned before the loop and re-assigned in it: carried from one iteration to the next.
   std::vector<std::string> carried;
 };
@@ -103,7 +105,7 @@ struct MemoryAccess {
 
 struct Parameter {
   std::string name;
-  Span span;            // name, annotation and default
+  Span span;  // name, annotation and default
   std::string annotation;
   std::string default_text;  // "" when it has none
   bool constexpr_ = false;   // annotated tl.constexpr
@@ -118,7 +120,7 @@ struct Function {
   Span span;                   // from the first decorator to the end
   Span signature_close;        // the closing parenthesis of the parameter list
   bool signature_trailing_comma = false;
-  Span body;                   // first statement after the docstring to the end
+  Span body;  // first statement after the docstring to the end
   int body_indent = 4;
   std::vector<std::string> decorators;  // dotted names: "triton.jit", "triton.autotune"
   std::vector<Call> decorator_calls;    // those written with arguments
@@ -155,10 +157,10 @@ struct Launch {
 struct AutogradFunction {
   std::string name;
   Span span;
-  std::string forward;   // qualified names of the methods
+  std::string forward;  // qualified names of the methods
   std::string backward;
-  std::string setup_context;  // "" when forward takes ctx itself
-  std::vector<std::string> saved;        // names given to save_for_backward, in order
+  std::string setup_context;               // "" when forward takes ctx itself
+  std::vector<std::string> saved;          // names given to save_for_backward, in order
   std::map<std::string, std::string> ctx;  // ctx.member → expression text, set in forward
 };
 
@@ -199,10 +201,11 @@ struct SourceModel {
 
   const Function* function(const std::string& qualified_name) const;
   const Function* function_named(const std::string& name) const;  // module-level ones only
-  std::vector<const Function*> kernels() const;  // jit functions that are launched
+  std::vector<const Function*> kernels() const;                   // jit functions that are launched
 };
 
-// All modules of the package (and what stands in tests and benchmark scripts, as far as imports go).
+// All modules of the package (and what stands in tests and benchmark scripts, as far as imports
+// go).
 struct PackageModel {
   std::vector<SourceModel> modules;  // "…ops.x"; scripts and tests: "benchmark.scripts.benchmark_x"
   std::map<std::string, std::string> unparsable;  // file → message with line

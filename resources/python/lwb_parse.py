@@ -17,6 +17,7 @@ at their default are left out. Differences of form, for size:
   - `text` of SourceModel and of Expr is left out: it is the file at the span.
   - `names` of an Expr is given only where it does not follow from the parts: a Name without
     `callee` names itself, else the names of `children`, then of `arguments`, each once.
+  - Launch.unpacked_known is given, when true, only beside unpacks_kwargs.
   - MemoryAccess.kind is "load", "store" or "atomic".
 Function: name, qualified_name, span, signature_close, signature_trailing_comma, body, body_indent,
 decorators, decorator_calls, parameters[{name, span, annotation, default_text, constexpr_,

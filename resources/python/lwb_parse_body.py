@@ -261,6 +261,24 @@ class Body:
             result.append(statement["index"])
         return result
 
+    def branches_around(self, statement: int) -> dict[int, str]:
+        """Compound statement → the branch of it that holds the statement."""
+        found = {}
+        while self.statements[statement].get("parent", -1) >= 0:
+            parent = self.statements[statement]["parent"]
+            found[parent] = self.statements[statement]["branch"]
+            statement = parent
+        return found
+
+    def may_precede(self, first: int, second: int) -> bool:
+        """Whether `first` can have run before `second` does."""
+        ours, theirs = self.branches_around(first), self.branches_around(second)
+        common = set(ours) & set(theirs)
+        if any(self.statements[i]["kind"] in ("For", "While", "AsyncFor") for i in common):
+            return True
+        exclusive = any(self.statements[i]["kind"] == "If" and ours[i] != theirs[i] for i in common)
+        return first < second and not exclusive
+
     def loops_around(self, statement: int) -> list[int]:
         """Indices of the loops whose body holds the statement, outermost first."""
         return [i for i, loop in enumerate(self.loops) if statement in loop["body"]]

@@ -140,7 +140,7 @@ def _unpacked(module: Module, record: FunctionRecord, body: Body, node: ast.Call
     dicts = [keyword.value for keyword in node.keywords if keyword.arg is None]
     if not dicts:
         return {}
-    held, known = Unpacked(module, record, body).of(dicts)
+    held, known = Unpacked(record, body, node).of(dicts)
     return {"unpacks_kwargs": True, "unpacked": held, "unpacked_known": known}
 
 
@@ -226,10 +226,10 @@ def _last_value(name: str, module: Module, record: FunctionRecord, call: ast.Cal
 class Unpacked:
     """What the `**` dicts of a launch hold, as far as this function's literals tell."""
 
-    def __init__(self, module: Module, record: FunctionRecord, body: Body):
-        self.module = module
+    def __init__(self, record: FunctionRecord, body: Body, launch: ast.Call):
         self.record = record
         self.body = body
+        self.statement = body.calls[body.call_nodes.index(launch)]["statement"]
         self.held: dict[str, list] = {}
         self.known = True
 
@@ -273,8 +273,10 @@ class Unpacked:
 
     def _changes(self, name: str) -> None:
         """`d["k"] = v`, `d.update(…)`, and calls that are given the dict."""
-        for statement in self.body.nodes:
+        for index, statement in enumerate(self.body.nodes):
             targets = statement.targets if isinstance(statement, ast.Assign) else []
+            if not self.body.may_precede(index, self.statement):
+                continue
             for target in targets:
                 if isinstance(target, ast.Subscript) and _is_name(target.value, name):
                     self._hold(target.slice, statement.value)

@@ -1,0 +1,53 @@
+// The real package, where it is there: .checkouts/liger-0.8.5 or LWB_REAL_CHECKOUT.
+#include <algorithm>
+
+#include "tests/kernel/parsing.h"
+
+namespace lwb::test {
+namespace {
+
+class RealCheckout : public Parsing {
+ protected:
+  void SetUp() override {
+    Parsing::SetUp();
+    if (IsSkipped()) return;
+    const char* named = std::getenv("LWB_REAL_CHECKOUT");
+    checkout_ = named ? fs::path(named) : fs::path(LWB_SOURCE_DIR) / ".checkouts" / "liger-0.8.5";
+    if (!fs::exists(checkout_ / "src")) GTEST_SKIP() << "no real checkout at " << checkout_;
+  }
+  fs::path checkout_;
+};
+
+TEST_F(RealCheckout, EveryFileParsesAndEveryPointerHasOneParameter) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto package = parse_package(runner_, tools_, checkout_, "liger_kernel");
+  ASSERT_TRUE(package) << package.error().sentence << package.error().details;
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  std::printf("%zu modules in %.1f s, of them lwb_parse.py %.1f s\n", package->modules.size(),
+              taken.count(), static_cast<double>(runner_.child_wall().count()) / 1000);
+  EXPECT_TRUE(package->unparsable.empty());
+  std::size_t ops = 0;
+  for (const SourceModel& model : package->modules) {
+    if (!model.module.starts_with("liger_kernel.ops.") ||
+        std::count(model.module.begin(), model.module.end(), '.') != 2) {
+      continue;
+    }
+    std::size_t jit = 0, autotuned = 0;
+    for (const Function& function : model.functions) {
+      jit += function.jit;
+      autotuned += function.autotuned;
+      for (const MemoryAccess& access : function.accesses) {
+        EXPECT_EQ(access.base_parameters.size(), 1u)
+            << model.module << ":" << access.call.span.line << " " << access.pointer.text;
+      }
+    }
+    ops += !model.outline;
+    std::printf("%-52s jit %2zu (%zu) kernels %2zu launches %2zu functions %zu\n",
+                model.module.c_str(), jit, autotuned, model.kernels().size(), model.launches.size(),
+                model.autograd_functions.size());
+  }
+  EXPECT_GT(ops, 20u);
+}
+
+}  // namespace
+}  // namespace lwb::test
