@@ -134,7 +134,7 @@ build_and_test() { # preset, arguments for ctest…
     return
   fi
   step "Tests: $preset"
-  ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=ignore \
+  timeout -k 10 1500 ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure --no-tests=ignore \
     --output-junit "$results/ctest-$preset.xml" "$@" >"$results/ctest-$preset.log" 2>&1 || true
   tail -n 200 "$results/ctest-$preset.log" | grep -vE '^ *(Start|[0-9]+/[0-9]+) .*(Passed|:)' || true
   [ -s "$results/ctest-$preset.xml" ] || note failed "ctest $preset" "it wrote no results"
@@ -147,8 +147,9 @@ if [ -n "$python_reason" ]; then
   files=$(find tests/python -name 'test_*.py' | wc -l)
   note skipped "tests/python ($files files)" "$python_reason"
 else
-  TRITON_CACHE_DIR=$root/build/triton-cache "$LWB_TEST_PYTHON" -m pytest tests/python -q -p no:cacheprovider \
-    --junit-xml "$results/pytest.xml" -o junit_family=xunit2 || true
+  # The time limit is for a test that hangs: everything else has its own.
+  TRITON_CACHE_DIR=$root/build/triton-cache timeout -k 10 1500 "$LWB_TEST_PYTHON" -m pytest tests/python -q \
+    -p no:cacheprovider -n "$jobs" --durations=5 --junit-xml "$results/pytest.xml" -o junit_family=xunit2 || true
   [ -s "$results/pytest.xml" ] || note failed "pytest tests/python" "it wrote no results"
 
   step "Tests: the sample checkout, in Triton's interpreter"
