@@ -108,30 +108,51 @@ void add_host_aliases(const SourceModel& model, const Function& host, SourceAnal
   }
 }
 
+// What the launches of a host function are given, by the names it has there.
+std::set<std::string> given_to_launches(const SourceModel& model, const Function& host) {
+  std::set<std::string> result;
+  for (const Launch& launch : model.launches) {
+    if (launch.host_function != host.qualified_name) continue;
+    for (const auto& [parameter, argument] : launch.bound) {
+      if (argument.value.kind == "Name") result.insert(argument.value.text);
+    }
+  }
+  return result;
+}
+
 void add_host_calls(const SourceModel& model, const Function& host, int first_launch_line,
                     SourceAnalysis& result) {
   static constexpr std::array kReductions = {"sum", "mean", "max", "min", "amax", "amin", "prod"};
   static constexpr std::array kSynchronizing = {"item", "tolist", "cpu", "synchronize"};
+  const std::set<std::string> given = given_to_launches(model, host);
+  const auto touches_buffer = [&](const Call& call) {
+    if (call.statement < 0) return false;
+    const auto& value = host.statements[static_cast<std::size_t>(call.statement)].value;
+    return value && std::any_of(value->names.begin(), value->names.end(),
+                                [&](const std::string& name) { return given.contains(name); });
+  };
   for (const Call& call : host.calls) {
     const std::string name = last_part(call.callee);
+    if (call.callee.find('.') == std::string::npos) continue;
+    const std::string code =
+        one_line(model.text.substr(call.span.begin, call.span.end - call.span.begin), 50);
     const int line = call.span.line;
     const auto is = [&](const auto& names) {
       return std::find(names.begin(), names.end(), name) != names.end();
     };
-    const bool method = call.callee.find('.') != std::string::npos;
-    if (method && name == "contiguous") {
+    if (name == "contiguous") {
       add(result.opportunities, model, "host",
-          host.name + ": " + one_line(call.callee, 40) +
-              "() copies where its tensor is not contiguous; strides passed to the kernel would "
-              "not",
+          host.name + ": " + code +
+              " copies where the tensor is not contiguous; strides passed to the kernel would not",
           line);
-    } else if (method && is(kSynchronizing)) {
+    } else if (is(kSynchronizing)) {
+      add(result.opportunities, model, "host", host.name + ": " + code + " waits for the GPU",
+          line);
+    } else if (first_launch_line > 0 && line > first_launch_line && is(kReductions) &&
+               touches_buffer(call)) {
       add(result.opportunities, model, "host",
-          host.name + ": " + one_line(call.callee, 40) + "() waits for the GPU", line);
-    } else if (method && first_launch_line > 0 && line > first_launch_line && is(kReductions)) {
-      add(result.opportunities, model, "host",
-          host.name + ": " + one_line(call.callee, 40) +
-              "() after the launch is another kernel and reads its whole input again",
+          host.name + ": " + code +
+              " after the launch is another kernel and reads its whole input again",
           line);
     }
   }
@@ -205,8 +226,8 @@ void add_persistent(const SourceModel& model, const std::vector<LaunchConfigurat
     if (!launch.persistent_grid) continue;
     add(result.opportunities, model, "parallelism",
         launch.host_function + ": " + launch.kernel +
-            " is launched with a grid that counts multiprocessors (" + launch.grid +
-            "); more programs per multiprocessor may hide more latency",
+            " is launched with a grid that counts multiprocessors, " + launch.grid +
+            "; more programs per multiprocessor may hide more latency",
         launch.line);
   }
 }

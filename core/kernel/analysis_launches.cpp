@@ -101,7 +101,10 @@ std::string describe_name(const SourceModel& model, const Function& function,
       const Function* callee = model.function(value->callee);
       if (callee && !callee->jit) source = describe_result(model, *callee, position, depth);
     }
-    if (source.empty() && reads(*value, name)) {
+    const bool element = position >= 0 && (value->kind == "Attribute" || value->kind == "Name");
+    if (source.empty() && element) {
+      source = one_line(value->text) + "[" + std::to_string(position) + "]";
+    } else if (source.empty() && reads(*value, name)) {
       source = one_line(value->text);  // made from itself: no further
     } else if (source.empty()) {
       source = describe_source(model, function, *value, depth + 1);
@@ -128,6 +131,11 @@ std::string describe_name(const SourceModel& model, const Function& function,
 bool looks_like_block(const std::string& name) {
   const std::string lower = to_lower(name);
   return lower.find("block") != std::string::npos || lower.find("tile") != std::string::npos;
+}
+
+// Of a kernel in another file, what is a constexpr is not known here; they are written in capitals.
+bool looks_like_constexpr(const std::string& name) {
+  return std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c); });
 }
 
 // Constexpr parameters that say how much one program takes: they shape tl.arange or block pointers,
@@ -170,7 +178,7 @@ std::string describe_blocks(const SourceModel& model, const Launch& launch, cons
     names = block_parameters(*kernel);
   } else {
     for (const auto& [name, argument] : launch.bound) {
-      if (looks_like_block(name)) names.push_back(name);
+      if (looks_like_block(name) && looks_like_constexpr(name)) names.push_back(name);
     }
   }
   std::vector<std::string> sources;

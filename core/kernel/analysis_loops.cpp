@@ -1,5 +1,6 @@
 // Where a kernel's loops may gain something, and addresses that may overflow.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/base/text.h"
@@ -225,26 +226,33 @@ void add_kernel_opportunities(const SourceModel& model, const Function& kernel,
 void add_kernel_warnings(const SourceModel& model, const Function& kernel, SourceAnalysis& result) {
   const std::set<std::string> narrow = from_program_id(kernel, true);
   const std::set<std::string> addresses = address_names(kernel);
-  std::set<int> lines;
-  const auto check = [&](const Expr& expr, int line) {
+  std::map<std::string, std::set<int>> products;
+  const auto check = [&](const Expr& expr) {
     const Expr* product = narrow_product(kernel, expr, narrow);
-    if (!product || !lines.insert(line).second) return;
-    add(result.warnings, model, "memory",
-        kernel.name + ": " + one_line(product->text, 60) +
-            " is computed in 32 bits (program_id without .to(tl.int64)); it overflows where an "
-            "address passes 2^31 elements",
-        line);
+    if (product) products[one_line(product->text, 60)].insert(product->span.line);
   };
   for (const Statement& statement : kernel.statements) {
     for (const std::string& target : statement.targets) {
       const Expr* value = assigned_value(statement, target);
-      if (value && statement.kind != "For" && addresses.contains(target)) {
-        check(*value, statement.span.line);
-      }
+      if (value && statement.kind != "For" && addresses.contains(target)) check(*value);
     }
   }
-  for (const MemoryAccess& access : kernel.accesses) {
-    check(access.pointer, access.call.span.line);
+  for (const MemoryAccess& access : kernel.accesses) check(access.pointer);
+  if (!products.empty()) {
+    std::vector<std::string> parts;
+    int first_line = 0;
+    for (const auto& [text, lines] : products) {
+      std::vector<std::string> numbers;
+      for (const int line : lines) numbers.push_back(std::to_string(line));
+      parts.push_back(text + " (line " + join(numbers, ", ") + ")");
+      if (first_line == 0 || *lines.begin() < first_line) first_line = *lines.begin();
+    }
+    add(result.warnings, model, "memory",
+        kernel.name +
+            ": program_id without .to(tl.int64) makes 32-bit offsets, which overflow "
+            "past 2^31 elements: " +
+            join(parts, ", "),
+        first_line);
   }
   if (!kernel.autotuned) return;
   const bool restores = std::any_of(

@@ -268,6 +268,10 @@ def _without_defaults(value: dict) -> dict:
 
 
 def run(job: dict) -> None:
+    if sys.version_info < (3, 10):
+        raise lwb_channel.JobFailure(
+            "bad_job", f"Reading sources needs Python 3.10 or newer, {sys.executable} is {sys.version.split()[0]}."
+        )
     # The trees of a whole package are many objects that all live to the end.
     gc.disable()
     sys.setrecursionlimit(10000)

@@ -96,8 +96,8 @@ TEST_F(Analyse, FindsWhatARowLoopOffers) {
   EXPECT_EQ(count(found, "load of w_ptr does not depend on the loop"), 1);
   EXPECT_EQ(count(found, "extra is filled with zeros"), 1);
   EXPECT_EQ(count(found, "counts multiprocessors"), 1);
-  EXPECT_EQ(count(found, "parts.sum() after the launch"), 1);
-  EXPECT_EQ(count(found, "g.contiguous() copies"), 1);
+  EXPECT_EQ(count(found, "parts.sum(dim=0) after the launch"), 1);
+  EXPECT_EQ(count(found, "backward: g.contiguous() copies"), 1);
   EXPECT_EQ(count(analysis.patterns, "Rows saves for backward: x, w"), 1);
   EXPECT_EQ(count(analysis.patterns, "rsqrt"), 1);
   EXPECT_EQ(count(analysis.patterns, "casts to float32 (line 14)"), 1);

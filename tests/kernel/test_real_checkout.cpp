@@ -1,10 +1,41 @@
 // The real package, where it is there: .checkouts/liger-0.8.5 or LWB_REAL_CHECKOUT.
 #include <algorithm>
 
+#include "core/base/text.h"
+#include "core/kernel/analysis.h"
 #include "tests/kernel/parsing.h"
 
 namespace lwb::test {
 namespace {
+
+// Counted without the parser: lines that are a decorator @triton.jit or @jit.
+std::size_t jit_lines(const std::string& text) {
+  std::size_t count = 0;
+  for (const std::string& line : split_lines(text)) {
+    const std::string code = trim(line);
+    count += code == "@triton.jit" || code == "@jit" || code.starts_with("@triton.jit(");
+  }
+  return count;
+}
+
+void print(const SourceModel& model, const SourceAnalysis& analysis) {
+  std::printf("\n%s: tier %s\n", model.module.c_str(), to_string(analysis.tier).c_str());
+  for (const LaunchConfiguration& launch : analysis.launches) {
+    std::printf("  launch %s:%d %s grid %s%s\n    block: %s\n    warps: %s\n    stages: %s\n",
+                launch.host_function.c_str(), launch.line, launch.kernel.c_str(),
+                launch.grid.c_str(), launch.persistent_grid ? " (persistent)" : "",
+                launch.block_source.c_str(), launch.warps_source.c_str(),
+                launch.stages_source.c_str());
+  }
+  const auto list = [](const char* title, const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) {
+      std::printf("  %s %d %s\n", title, finding.line, finding.message.c_str());
+    }
+  };
+  list("pattern", analysis.patterns);
+  list("opportunity", analysis.opportunities);
+  list("warning", analysis.warnings);
+}
 
 class RealCheckout : public Parsing {
  protected:
@@ -42,6 +73,11 @@ TEST_F(RealCheckout, EveryFileParsesAndEveryPointerHasOneParameter) {
       }
     }
     ops += !model.outline;
+    EXPECT_EQ(jit, model.outline ? 0 : jit_lines(model.text)) << model.module;
+    const SourceAnalysis analysis = analyse(model);
+    EXPECT_EQ(analysis.launches.size(), model.launches.size());
+    EXPECT_EQ(analysis.kernels.size(), model.kernels().size());
+    if (std::getenv("LWB_PRINT_ANALYSIS")) print(model, analysis);
     std::printf("%-52s jit %2zu (%zu) kernels %2zu launches %2zu functions %zu\n",
                 model.module.c_str(), jit, autotuned, model.kernels().size(), model.launches.size(),
                 model.autograd_functions.size());
