@@ -66,6 +66,17 @@ fs::path import_root(const fs::path& file, const std::string& module) {
   return root;
 }
 
+// For a file kept elsewhere in the checkout (a variant in the workspace): the src/ above it.
+fs::path source_root_above(const fs::path& file, const std::string& package) {
+  std::error_code error;
+  for (fs::path folder = fs::absolute(file, error).parent_path(); !folder.empty();
+       folder = folder.parent_path()) {
+    if (fs::is_directory(folder / "src" / package, error)) return folder / "src";
+    if (folder == folder.root_path()) break;
+  }
+  return {};
+}
+
 Json job_files(const std::vector<SourceFile>& files) {
   Json result = Json::array();
   for (const SourceFile& file : files) {
@@ -147,8 +158,10 @@ Result<SourceModel> parse_source(ProcessRunner& runner, const PythonTools& tools
                                  const fs::path& file, const std::string& module) {
   Json job{{"files", job_files({{file, module, false}})}};
   std::vector<fs::path> inputs{file};
-  if (const fs::path root = import_root(file, module); !root.empty()) {
-    const std::string package = split(module, '.').front();
+  const std::string package = split(module, '.').front();
+  fs::path root = import_root(file, module);
+  if (root.empty()) root = source_root_above(file, package);
+  if (!root.empty()) {
     job["search_roots"] = Json::array({root.string()});
     job["package"] = package;
     // Kernels and launches of other files decide what the model says.

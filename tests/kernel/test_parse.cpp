@@ -145,6 +145,19 @@ TEST_F(ParseSource, AKernelLaunchedOnlyFromAnotherFileIsLaunched) {
   EXPECT_EQ(model.kernels()[0]->name, "_only");
 }
 
+TEST_F(ParseSource, AVariantInTheWorkspaceIsReadAsTheModuleItReplaces) {
+  write("src/pack/ops/rows.py", kRowKernel);
+  write("src/pack/ops/thing.py", "");
+  const fs::path file =
+      write("optimization/thing/thing_v1.py",
+            "from .rows import _double_rows\n\n\n"
+            "def again(x, out):\n    _double_rows[(7,)](x, out, 1, 2, 3, 4, 16)\n");
+  const auto model = parse_source(runner_, tools_, file, "pack.ops.thing");
+  ASSERT_TRUE(model) << model.error().sentence;
+  ASSERT_EQ(model->launches.size(), 1u);
+  EXPECT_EQ(model->launches[0].bound.at("BLOCK").value.text, "16");
+}
+
 TEST_F(ParseSource, SaysWhereAFileDoesNotParse) {
   const fs::path file = write("src/pack/ops/bad.py", "def f(:\n    pass\n");
   const auto model = parse_source(runner_, tools_, file, "pack.ops.bad");
