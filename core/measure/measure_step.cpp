@@ -40,7 +40,8 @@ Json to_json(const Measurement& measurement) {
           {"not_measured", measurement.not_measured},
           {"notes", measurement.notes},
           {"gpu_seconds", measurement.gpu_seconds},
-          {"recorded_on", measurement.recorded_on}};
+          {"recorded_on", measurement.recorded_on},
+          {"looks", measurement.looks}};
 }
 
 Measurement measurement_from_json(const Json& json) {
@@ -66,6 +67,7 @@ Measurement measurement_from_json(const Json& json) {
   }
   measurement.gpu_seconds = get_number(json, "gpu_seconds");
   measurement.recorded_on = get_string(json, "recorded_on");
+  measurement.looks = static_cast<int>(get_integer(json, "looks", 1));
   return measurement;
 }
 
