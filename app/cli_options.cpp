@@ -67,11 +67,6 @@ void add_request(CLI::App* app, CommandLine& line) {
   app->add_option("--max-variants", line.run.max_variants, "How many variants may be tried (8)")
       ->check(CLI::PositiveNumber);
   add_cells(app, line);
-  app->add_flag("--no-pr", line.run.no_pull_request, "Prepare no branch, patch or pull request");
-  app->add_flag("--accept-known-failures", line.run.accept_known_failures,
-                "Apply although tests fail that fail on the unchanged kernel too");
-  app->add_flag("--update-benchmark-csv", line.run.update_benchmark_csv,
-                "Also write fresh rows of the optimized kernel into the checkout's benchmark data");
   auto* record = app->add_option("--record", line.run.record_file,
                                  "Keep what every child process answered, for a later --replay")
                      ->type_name("FILE");
@@ -82,8 +77,7 @@ void add_request(CLI::App* app, CommandLine& line) {
 }
 
 constexpr const char* kFooter =
-    "Exit codes: 0 done (applied, or an honest \"no headroom\" or \"no winner\"), 1 a gate failed or "
-    "the change was\nreverted, 2 bad usage, 3 pre-flight failed, 4 stopped by the user (resumable), "
+    "Exit codes: 0 done (a winner, or an honest \"no headroom\" or \"no winner\"), 1 a gate failed, 2 bad usage, 3 pre-flight failed, 4 stopped by the user (resumable), "
     "5 internal.";
 
 }  // namespace
@@ -92,8 +86,7 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
   ParsedCommandLine parsed;
   CommandLine& line = parsed.line;
   CLI::App app{
-      "Profiles a Triton kernel of a Liger-Kernel checkout, optimizes it through measured variants "
-      "and finalizes\nthe winner into a tested change.",
+      "Profiles a Triton kernel of a Liger-Kernel checkout and optimizes it through measured variants.",
       "lwb"};
   app.footer(kFooter);
   app.set_version_flag("--version", LWB_VERSION);
@@ -109,12 +102,10 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
   add_checkout(add("doctor", "Check the checkout and this machine; changes nothing",
                    Command::kDoctor), line);
   add_checkout(add("kernels", "List every op file: ready or not, and why", Command::kKernels), line);
-  add_request(add("run", "All stages, from request to reviewed change; resumes where it stood",
+  add_request(add("run", "From request to approved winner; resumes where it stood",
                   Command::kRun), line);
   add_request(add("profile", "Pre-flight and the profile stage only", Command::kProfile), line);
   add_request(add("optimize", "Up to the winner; nothing is applied", Command::kOptimize), line);
-  add_request(add("finalize", "Gates, the change, report and pull request for the winner",
-                  Command::kFinalize), line);
   CLI::App* measure = add("measure", "A/B of two kernel files in op time", Command::kMeasure);
   add_checkout(measure, line);
   add_kernel(measure, line, true);
@@ -125,6 +116,9 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
   measure->add_option("--against", line.against_file,
                       "What it is compared with (default: the checkout's own file)")
       ->type_name("FILE");
+  measure->add_option("--repeat", line.repeat,
+                      "Measure so many times, each in fresh processes: how well verdicts repeat")
+      ->check(CLI::PositiveNumber);
   CLI::App* show = add("show", "What is known of the last run of a kernel", Command::kShow);
   add_checkout(show, line);
   add_kernel(show, line, true);

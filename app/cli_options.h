@@ -9,12 +9,13 @@
 
 namespace lwb {
 
-enum class Command { kDoctor, kKernels, kRun, kProfile, kOptimize, kFinalize, kMeasure, kShow };
+enum class Command { kDoctor, kKernels, kRun, kProfile, kOptimize, kMeasure, kShow };
 
 struct CommandLine {
   Command command = Command::kRun;
   RunOptions run;
   std::string variant_file, against_file;  // measure
+  int repeat = 1;  // measure
   bool json = false;
 };
 

@@ -1,0 +1,115 @@
+// `lwb`: the pipeline in a terminal.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <QCoreApplication>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+
+#include "app/cli_options.h"
+#include "app/cli_output.h"
+#include "core/base/text.h"
+#include "core/pipeline/pipeline.h"
+#include "core/run/state.h"
+
+namespace {
+
+lwb::CancelToken cancel_token;
+
+// First Ctrl-C ends the children and leaves a resumable run; a second one is the default: it kills.
+extern "C" void on_interrupt(int signal) {
+  cancel_token.cancel();
+  std::signal(signal, SIG_DFL);
+}
+
+lwb::Listener listener() {
+  const auto start = std::chrono::steady_clock::now();
+  lwb::Listener result;
+  result.terminal = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+  result.say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  result.progress = [start](const lwb::Progress& now) {
+    const double elapsed =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const std::string count = now.total > 0 ? fmt::format(" {}/{}", now.done, now.total) : "";
+    fmt::print(stderr, "[{:>8}] {}: {}{}\n", lwb::format_duration(elapsed), now.stage, now.step,
+               count);
+  };
+  return result;
+}
+
+int report_error(const lwb::Error& error, bool json) {
+  fmt::print(stderr, "lwb: {}\n", error.sentence);
+  if (!error.details.empty()) fmt::print(stderr, "{}\n", error.details);
+  if (json) {
+    fmt::print("{}\n", lwb::print_json({{"error", error.sentence}, {"details", error.details}}));
+  }
+  return lwb::exit_code(error.kind);
+}
+
+int show(const lwb::CommandLine& line) {
+  auto checkout = lwb::open_checkout(line.run.checkout);
+  if (!checkout) return report_error(checkout.error(), line.json);
+  const auto journal = checkout->workspace(line.run.kernel) / "journal.jsonl";
+  if (!std::filesystem::exists(journal)) {
+    return report_error({lwb::ErrorKind::kUsage,
+                         fmt::format("There is no run of {} in {}; start one with lwb run.",
+                                     line.run.kernel, checkout->root.string()),
+                         ""},
+                        line.json);
+  }
+  auto events = lwb::read_journal(journal);
+  if (!events) return report_error(events.error(), line.json);
+  const lwb::RunState state = lwb::fold(*events);
+  fmt::print("{}", line.json ? lwb::print_json(lwb::to_json(state)) + "\n" : lwb::describe(state));
+  return 0;
+}
+
+int run(const lwb::CommandLine& line) {
+  const auto last = line.command == lwb::Command::kProfile ? lwb::LastStage::kProfile
+                                                           : lwb::LastStage::kOptimize;
+  auto outcome = lwb::run_pipeline(line.run, last, cancel_token, listener());
+  if (!outcome) return report_error(outcome.error(), line.json);
+  if (line.json) fmt::print("{}\n", lwb::print_json(outcome->state));
+  fmt::print(stderr, "{}: {}\n", outcome->outcome, outcome->sentence);
+  return outcome->exit_code;
+}
+
+int dispatch(const lwb::CommandLine& line) {
+  switch (line.command) {
+    case lwb::Command::kKernels: {
+      auto kernels = lwb::kernels_of(line.run, cancel_token);
+      if (!kernels) return report_error(kernels.error(), line.json);
+      lwb::print_kernels(*kernels, line.json);
+      return 0;
+    }
+    case lwb::Command::kDoctor: {
+      auto preflight = lwb::doctor(line.run, cancel_token);
+      if (!preflight) return report_error(preflight.error(), line.json);
+      lwb::print_preflight(*preflight, line.json);
+      return preflight->passed() ? 0 : 3;
+    }
+    case lwb::Command::kMeasure: {
+      auto compared = lwb::measure_files(line.run, line.variant_file, line.against_file,
+                                         line.repeat, cancel_token, listener());
+      if (!compared) return report_error(compared.error(), line.json);
+      lwb::print_comparisons(*compared, line.json);
+      return 0;
+    }
+    case lwb::Command::kShow:
+      return show(line);
+    default:
+      return run(line);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const lwb::ParsedCommandLine parsed = lwb::parse_command_line(argc, argv);
+  if (parsed.exit_now) return parsed.exit_code;
+  QCoreApplication app(argc, argv);
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  return dispatch(parsed.line);
+}

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include "core/base/files.h"
+#include "core/pipeline/pipeline.h"
+#include "core/pipeline/workbench.h"
+#include "core/run/lock.h"
+
+namespace lwb {
+namespace {
+
+Result<std::string> kernel_text(const std::string& file, const fs::path& fallback) {
+  const fs::path path = file.empty() ? fallback : fs::path(file);
+  auto text = read_file(path);
+  if (!text) {
+    return fail(ErrorKind::kUsage,
+                fmt::format("The kernel file {} cannot be read; name an existing file.",
+                            path.string()),
+                text.error().sentence);
+  }
+  return text;
+}
+
+std::vector<CapturedCall> replayable(const std::vector<CapturedCall>& calls) {
+  std::vector<CapturedCall> chosen;
+  for (const CapturedCall& call : calls) {
+    if (call.replayable) chosen.push_back(call);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Result<std::vector<KernelEntry>> kernels_of(const RunOptions& options, const CancelToken& cancel) {
+  auto bench = open_workbench(options, cancel);
+  if (!bench) return tl::unexpected(bench.error());
+  return (*bench)->kernels;
+}
+
+Result<Preflight> doctor(const RunOptions& options, const CancelToken& cancel) {
+  auto bench = open_workbench(options, cancel);
+  if (!bench) return tl::unexpected(bench.error());
+  auto sandbox = make_sandbox(**bench, "doctor");
+  if (!sandbox) return tl::unexpected(sandbox.error());
+  Request request;
+  request.import_from_source = options.import_from_source;
+  auto preflight = run_preflight(*(*bench)->runner, (*bench)->tools, (*bench)->checkout, nullptr,
+                                 request, *sandbox);
+  sandbox->remove();
+  return preflight;
+}
+
+Json FileComparison::json() const {
+  Json rows = Json::array(), failures = Json::array();
+  for (const CellVerdict& verdict : verdicts) rows.push_back(to_json(verdict));
+  for (const auto& failure : measurement.failures) {
+    failures.push_back({{"call", failure.call},
+                        {"pass", failure.pass},
+                        {"side", failure.side},
+                        {"kind", failure.kind},
+                        {"message", failure.message}});
+  }
+  return {{"verdicts", rows},
+          {"failures", failures},
+          {"not_measured", measurement.not_measured},
+          {"notes", measurement.notes},
+          {"gpu_seconds", measurement.gpu_seconds},
+          {"recorded_on", measurement.recorded_on}};
+}
+
+Result<std::vector<FileComparison>> measure_files(const RunOptions& options,
+                                                  const std::string& variant_file,
+                                                  const std::string& against_file, int repeat,
+                                                  const CancelToken& cancel,
+                                                  const Listener& listener) {
+  auto opened = open_workbench(options, cancel);
+  if (!opened) return tl::unexpected(opened.error());
+  Workbench& bench = **opened;
+  auto request = build_request(options, bench.kernel_names());
+  if (!request) return tl::unexpected(request.error());
+  auto kernel = find_kernel(bench.kernels, request->kernel);
+  if (!kernel) return tl::unexpected(kernel.error());
+  if (!kernel->ready) {
+    return fail(ErrorKind::kPreflight,
+                fmt::format("{} cannot be measured: {}", kernel->name, kernel->reason));
+  }
+  auto old_text = kernel_text(against_file, bench.checkout.op_file(kernel->name));
+  if (!old_text) return tl::unexpected(old_text.error());
+  auto new_text = kernel_text(variant_file, {});
+  if (!new_text) return tl::unexpected(new_text.error());
+  auto sandbox = make_sandbox(bench, "measure-" + kernel->name);
+  if (!sandbox) return tl::unexpected(sandbox.error());
+  auto original = sandbox->add_side("v0", kernel->name, *old_text);
+  if (!original) return tl::unexpected(original.error());
+  auto variant = sandbox->add_side("v1", kernel->name, *new_text);
+  if (!variant) return tl::unexpected(variant.error());
+
+  listener.say("capturing the calls of the cells");
+  auto cells = capture_cells(bench, *sandbox, side_of(*original), *kernel, *request);
+  if (!cells) return tl::unexpected(cells.error());
+  const std::vector<CapturedCall> calls = replayable(cells->calls.calls);
+  std::vector<FileComparison> comparisons;
+  for (int i = 1; i <= repeat; ++i) {
+    listener.say(fmt::format("measurement {} of {}: {} calls", i, repeat, calls.size()));
+    MeasureOptions measure_options;
+    measure_options.budget_s = request->budget_s;
+    measure_options.seed = static_cast<std::uint64_t>(i);
+    auto measured = measure(*bench.runner, bench.tools, {side_of(*original), side_of(*variant)},
+                            calls, measure_options);
+    if (!measured) return tl::unexpected(measured.error());
+    FileComparison comparison;
+    comparison.verdicts = compare_sides(*measured, "v0", "v1", rule_for(measure_options));
+    comparison.measurement = std::move(*measured);
+    comparisons.push_back(std::move(comparison));
+  }
+  sandbox->remove();
+  return comparisons;
+}
+
+}  // namespace lwb

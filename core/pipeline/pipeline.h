@@ -1,0 +1,61 @@
+// A run, from options to outcome: opens the checkout, takes the locks, walks through the stages and
+// journals everything. The only room that knows all the others.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/checkout/checkout.h"
+#include "core/checkout/preflight.h"
+#include "core/measure/op_time.h"
+#include "core/pipeline/run_options.h"
+#include "core/process/process.h"
+#include "core/run/session.h"
+
+namespace lwb {
+
+// How far a command goes.
+enum class LastStage { kProfile, kOptimize };
+
+struct Listener {
+  std::function<void(const std::string&)> say;    // one line for a person
+  std::function<void(const Progress&)> progress;
+  bool terminal = false;  // approvals may be asked on the terminal
+};
+
+struct RunOutcome {
+  std::string outcome;  // PROFILED, NO_HEADROOM, NO_WINNER, WINNER, DECLINED
+  std::string sentence;
+  int exit_code = 0;
+  Json state;  // the fold of the journal
+};
+
+Result<RunOutcome> run_pipeline(const RunOptions& options, LastStage last, const CancelToken& cancel,
+                                const Listener& listener);
+
+// `lwb kernels`, `lwb doctor`.
+struct CheckoutView {
+  Checkout checkout;
+  PackageModel model;
+  std::vector<KernelEntry> kernels;
+};
+Result<std::vector<KernelEntry>> kernels_of(const RunOptions& options, const CancelToken& cancel);
+Result<Preflight> doctor(const RunOptions& options, const CancelToken& cancel);
+
+// `lwb measure`: A/B of two kernel files at the cells of the request.
+struct FileComparison {
+  std::vector<CellVerdict> verdicts;
+  Measurement measurement;
+  Json json() const;
+};
+// One comparison for each of `repeat` measurements, each in fresh processes with data of its own: how
+// well verdicts repeat.
+Result<std::vector<FileComparison>> measure_files(const RunOptions& options,
+                                                  const std::string& variant_file,
+                                                  const std::string& against_file, int repeat,
+                                                  const CancelToken& cancel,
+                                                  const Listener& listener);
+
+}  // namespace lwb

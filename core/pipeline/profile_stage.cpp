@@ -1,0 +1,201 @@
+#include "core/pipeline/profile_stage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/measure/measure_step.h"
+#include "core/pipeline/profile_document.h"
+
+namespace lwb {
+namespace {
+
+constexpr int kBaselineRounds = 2;
+
+class ProfileStage {
+ public:
+  ProfileStage(Session& session, const ProfileInputs& inputs) : session_(session), in_(inputs) {}
+
+  Result<ProfileResult> run() {
+    using Part = Result<void> (ProfileStage::*)();
+    for (const Part part : {&ProfileStage::capture, &ProfileStage::choose_scope,
+                            &ProfileStage::trace, &ProfileStage::stock, &ProfileStage::baseline,
+                            &ProfileStage::diagnose, &ProfileStage::write}) {
+      if (auto done = (this->*part)(); !done) return tl::unexpected(done.error());
+    }
+    return result_;
+  }
+
+ private:
+  Step step(const std::string& name, std::vector<std::string> parts = {}) const {
+    parts.push_back(in_.environment_key);
+    parts.push_back(in_.original.sha256);
+    parts.push_back(to_json(in_.request).dump());
+    return {"profile", name, step_key(parts)};
+  }
+
+  Result<void> capture() {
+    auto cells = run_step(
+        session_, step("capture the calls"),
+        [&] {
+          return capture_cells(in_.bench, in_.sandbox, in_.original, in_.kernel, in_.request);
+        },
+        [](const CaptureResult& r) { return to_json(r); }, capture_result_from_json);
+    if (!cells) return tl::unexpected(cells.error());
+    result_.cells = std::move(*cells);
+    for (const CapturedCall& call : result_.cells.calls.calls) {
+      if (call.replayable) result_.calls.push_back(call);
+    }
+    if (result_.calls.empty()) {
+      return fail(ErrorKind::kPreflight,
+                  fmt::format("None of the calls of {} can be replayed: {}", in_.kernel.name,
+                              result_.cells.calls.calls.empty()
+                                  ? "no cell made one"
+                                  : result_.cells.calls.calls.front().why_not));
+    }
+    return write_file_atomically(session_.workspace.calls(),
+                                 to_json(result_.cells.calls).dump(1) + "\n");
+  }
+
+  Result<void> choose_scope() {
+    if (in_.request.scope.conditions.empty()) return {};
+    auto chosen = calls_in_scope(result_.cells.calls, in_.request.scope.conditions);
+    if (!chosen) return tl::unexpected(chosen.error());
+    result_.scope.insert(chosen->begin(), chosen->end());
+    return {};
+  }
+
+  Result<void> trace() {
+    auto traced = run_step(
+        session_, step("trace the launches", {session_.workspace.kernel}),
+        [&] { return trace_launches(*in_.bench.runner, in_.bench.tools, in_.original, result_.calls); },
+        [](const LaunchTrace& t) { return to_json(t); }, launch_trace_from_json);
+    if (!traced) return tl::unexpected(traced.error());
+    result_.trace = std::move(*traced);
+    return {};
+  }
+
+  Result<void> stock() {
+    const Step here = step("stock benchmark v0");
+    auto ran = run_step(
+        session_, here,
+        [&]() -> Result<CheckReport> {
+          return run_stock_benchmark(in_.bench, in_.sandbox, in_.kernel, session_.workspace, 0);
+        },
+        [](const CheckReport& r) {
+          return Json{{"passed", r.passed}, {"remarks", r.remarks}};
+        },
+        [](const Json& json) -> Result<CheckReport> {
+          CheckReport report;
+          for (const Json& r : get_array(json, "remarks")) report.remarks.push_back(r);
+          return report;
+        });
+    if (!ran) return tl::unexpected(ran.error());
+    if (auto table = read_stock_csv(session_.workspace.stock_csv(0))) result_.stock = *table;
+    return {};
+  }
+
+  Result<void> baseline() {
+    MeasureOptions options;
+    options.rounds = kBaselineRounds;
+    options.extra_rounds = 0;
+    options.budget_s = in_.request.budget_s;
+    options.copy_sizes = copy_sizes(result_.trace);
+    auto measured = measure_step(session_, step("op-time baseline"), in_.bench.tools,
+                                 {in_.original}, result_.calls, options);
+    if (!measured) return tl::unexpected(measured.error());
+    result_.baseline = std::move(*measured);
+    return {};
+  }
+
+  Result<void> diagnose() {
+    result_.roof = roofline(result_.baseline, in_.original.name, result_.trace, in_.gpu.l2_bytes,
+                            {result_.scope.begin(), result_.scope.end()}, in_.request.scope.pass);
+    result_.analysis = analyse(in_.model);
+    const TechniqueContext context{in_.model, result_.trace, in_.gpu.triton_version};
+    for (const auto& technique : catalog()) {
+      const Applicability where = technique->applicability(context);
+      for (const std::string& reason : where.reasons) {
+        result_.not_applicable.push_back(technique->id() + ": " + reason);
+      }
+      if (where.applies()) add_to_order(*technique, context, where);
+    }
+    std::stable_sort(result_.order.begin(), result_.order.end(),
+                     [](const StrategyItem& a, const StrategyItem& b) {
+                       return a.expected_gain > b.expected_gain;
+                     });
+    return {};
+  }
+
+  // The site whose pass is furthest from its floor decides what a technique can be worth.
+  void add_to_order(const Technique& technique, const TechniqueContext& context,
+                    const Applicability& where) {
+    StrategyItem best;
+    for (const Site& site : where.sites) {
+      const Pass pass = pass_of(site);
+      if (in_.request.scope.pass && *in_.request.scope.pass != pass) continue;
+      const Hypothesis hypothesis = technique.hypothesis(context, site, facts_of(pass));
+      if (best.technique.empty() || hypothesis.expected_gain > best.expected_gain) {
+        best = {technique.id(), hypothesis.text + " (" + hypothesis.basis + ")",
+                hypothesis.expected_gain, pass};
+      }
+    }
+    if (!best.technique.empty()) result_.order.push_back(best);
+  }
+
+  Pass pass_of(const Site& site) const {
+    for (const LaunchRecord& launch : result_.trace.launches) {
+      const bool same_host = site.host_function.size() >= launch.host_function.size() &&
+                             site.host_function.compare(site.host_function.size() -
+                                                            launch.host_function.size(),
+                                                        std::string::npos,
+                                                        launch.host_function) == 0;
+      if (launch.kernel == site.kernel || (site.kernel.empty() && same_host)) return launch.pass;
+    }
+    return Pass::kBackward;
+  }
+
+  Technique::PassFacts facts_of(Pass pass) const {
+    Technique::PassFacts facts;
+    for (const RooflineRow& row : result_.roof.rows) {
+      if (row.pass != pass || row.op_us <= facts.op_us) continue;
+      if (!result_.scope.empty() && result_.scope.count(row.call) == 0) continue;
+      facts.op_us = row.op_us;
+      facts.floor_us = row.floor_us;
+      if (const PassBytes* bytes = result_.trace.bytes_of(row.call, pass)) {
+        facts.read_bytes = bytes->read;
+        facts.written_bytes = bytes->written;
+      }
+    }
+    facts.copy_rate = result_.roof.best_copy_rate;
+    return facts;
+  }
+
+  Result<void> write() {
+    auto document = profile_document(session_, in_, result_);
+    if (!document) return tl::unexpected(document.error());
+    result_.document = std::move(*document);
+    const Json json = profile_json(in_, result_);
+    for (const auto& [name, text] :
+         {std::pair{"profile.md", result_.document}, std::pair{"profile.json", json.dump(1) + "\n"}}) {
+      if (auto written = write_file_atomically(session_.workspace.root / name, text); !written) {
+        return written;
+      }
+    }
+    return session_.journal.append("profile", json);
+  }
+
+  Session& session_;
+  const ProfileInputs& in_;
+  ProfileResult result_;
+};
+
+}  // namespace
+
+Result<ProfileResult> profile_stage(Session& session, const ProfileInputs& inputs) {
+  return ProfileStage(session, inputs).run();
+}
+
+}  // namespace lwb

@@ -1,0 +1,399 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/checkout/git.h"
+#include "core/measure/smoke.h"
+#include "core/optimize/loop.h"
+#include "core/optimize/notebook.h"
+#include "core/pipeline/pipeline.h"
+#include "core/pipeline/profile_document.h"
+#include "core/pipeline/profile_stage.h"
+#include "core/pipeline/workbench.h"
+#include "core/run/lock.h"
+#include "core/run/state.h"
+
+namespace lwb {
+namespace {
+
+constexpr const char* kStop = "Stop: there is no headroom";
+constexpr const char* kGoOn = "Go on with this strategy order";
+constexpr const char* kNoWinner = "No winner";
+
+class Run {
+ public:
+  Run(const RunOptions& options, LastStage last, const CancelToken& cancel, const Listener& listener)
+      : options_(options), last_(last), cancel_(cancel), listener_(listener) {}
+
+  Result<RunOutcome> go() {
+    using Part = Result<void> (Run::*)();
+    for (const Part part : {&Run::open, &Run::take_locks, &Run::preflight, &Run::open_journal,
+                            &Run::snapshot}) {
+      if (auto done = (this->*part)(); !done) return failed(done.error());
+    }
+    auto outcome = stages();
+    if (sandbox_) sandbox_->remove();
+    if (!outcome) return failed(outcome.error());
+    return finish(std::move(*outcome));
+  }
+
+ private:
+  // ------------------------------------------------------------------ before anything is written
+
+  Result<void> open() {
+    auto bench = open_workbench(options_, cancel_);
+    if (!bench) return tl::unexpected(bench.error());
+    bench_ = std::move(*bench);
+    std::string understood;
+    auto request = build_request(options_, bench_->kernel_names(), &understood);
+    if (!understood.empty()) listener_.say(understood);
+    if (!request) return tl::unexpected(request.error());
+    request_ = std::move(*request);
+    auto kernel = find_kernel(bench_->kernels, request_.kernel);
+    if (!kernel) return tl::unexpected(kernel.error());
+    kernel_ = std::move(*kernel);
+    if (!kernel_.ready) {
+      return fail(ErrorKind::kPreflight,
+                  fmt::format("{} cannot be optimized: {}", kernel_.name, kernel_.reason));
+    }
+    if (!request_.calls_file.empty()) {
+      // Read now, so that a malformed file stops the run before anything is started.
+      if (auto calls = read_calls(request_.calls_file); !calls) {
+        return tl::unexpected(calls.error());
+      }
+    }
+    return {};
+  }
+
+  Result<void> take_locks() {
+    const auto waiting = [this](const LockOwner& owner) {
+      listener_.say("waiting for " + describe(owner));
+    };
+    auto lock = Lock::take(bench_->area / "run.lock", kernel_.name, cancel_, waiting);
+    if (!lock) return tl::unexpected(lock.error());
+    checkout_lock_ = std::move(*lock);
+    return {};
+  }
+
+  Result<void> preflight() {
+    auto sandbox = make_sandbox(*bench_, kernel_.name);
+    if (!sandbox) return tl::unexpected(sandbox.error());
+    sandbox_ = std::make_unique<Sandbox>(std::move(*sandbox));
+    listener_.progress({"pre-flight", "checking the checkout and the machine", 0, 0});
+    auto checked = run_preflight(*bench_->runner, bench_->tools, bench_->checkout, &kernel_, request_,
+                                 *sandbox_);
+    if (!checked) return tl::unexpected(checked.error());
+    preflight_ = std::move(*checked);
+    std::string failures;
+    for (const Check& check : preflight_.checks) {
+      if (check.state == Check::kFailed || check.state == Check::kWarning) {
+        listener_.say((check.state == Check::kFailed ? "failed: " : "warning: ") + check.sentence +
+                      (check.fix.empty() ? "" : " " + check.fix));
+      }
+      if (check.state == Check::kFailed) failures += check.sentence + "\n" + check.details + "\n";
+    }
+    if (!preflight_.passed()) {
+      return fail(ErrorKind::kPreflight,
+                  fmt::format("Pre-flight failed for {}; mend what is listed and start again.",
+                              kernel_.name),
+                  failures);
+    }
+    return take_gpu_lock();
+  }
+
+  Result<void> take_gpu_lock() {
+    if (preflight_.gpu.uuid.empty() || !bench_->runner->recorded_on().empty()) return {};
+    auto file = gpu_lock_file(preflight_.gpu.uuid);
+    if (!file) return tl::unexpected(file.error());
+    auto lock = Lock::take(*file, kernel_.name, cancel_, [this](const LockOwner& owner) {
+      listener_.say("waiting for the GPU, which is used by " + describe(owner));
+    });
+    if (!lock) return tl::unexpected(lock.error());
+    gpu_lock_ = std::move(*lock);
+    return {};
+  }
+
+  // -------------------------------------------------------------------------- workspace, journal
+
+  Result<void> open_journal() {
+    workspace_ = {bench_->checkout.workspace(kernel_.name), kernel_.name};
+    auto text = read_file(bench_->checkout.op_file(kernel_.name));
+    if (!text) return tl::unexpected(text.error());
+    original_text_ = std::move(*text);
+    auto kept = keep_earlier_run();
+    if (!kept) return tl::unexpected(kept.error());
+    if (auto made = create_workspace(workspace_); !made) return made;
+    if (auto excluded = exclude_workspace(*bench_->runner, bench_->tools.environment,
+                                          bench_->checkout.root);
+        !excluded) {
+      listener_.say("warning: " + excluded.error().sentence);
+    }
+    auto journal = Journal::open(workspace_.journal());
+    if (!journal) return tl::unexpected(journal.error());
+    journal_ = std::move(*journal);
+    bench_->runner->attach(&journal_);
+    if (*kept) return {};
+    if (auto written = journal_.append("run_started",
+                                       {{"schema", kJournalSchema},
+                                        {"program", LWB_VERSION},
+                                        {"kernel", kernel_.name},
+                                        {"checkout", bench_->checkout.root.string()},
+                                        {"request", to_json(request_)},
+                                        {"recorded_on", bench_->runner->recorded_on()},
+                                        {"original_sha256", sha256_hex(original_text_)}});
+        !written) {
+      return written;
+    }
+    return journal_.append("preflight", preflight_.json());
+  }
+
+  // True: the journal in place is of this request and not finished, so the run goes on with it.
+  Result<bool> keep_earlier_run() {
+    if (!fs::exists(workspace_.journal())) return false;
+    auto events = read_journal(workspace_.journal());
+    if (events) {
+      const RunState state = fold(*events);
+      std::string snapshot;
+      for (const Event& event : *events) {
+        if (event.type == "run_started") snapshot = get_string(event.data, "original_sha256");
+      }
+      if (!state.finished && state.request == to_json(request_) &&
+          snapshot == sha256_hex(original_text_)) {
+        listener_.say("going on with the run that stands in " + workspace_.root.string());
+        return true;
+      }
+    }
+    auto archived = archive_run(workspace_);
+    if (!archived) return tl::unexpected(archived.error());
+    listener_.say("the earlier run was kept in " + archived->string());
+    return false;
+  }
+
+  Result<void> snapshot() {
+    if (auto saved = write_file_atomically(workspace_.original(), original_text_); !saved) {
+      return saved;
+    }
+    auto side = sandbox_->add_side("v0", kernel_.name, original_text_);
+    if (!side) return tl::unexpected(side.error());
+    original_ = side_of(*side);
+    return {};
+  }
+
+  // -------------------------------------------------------------------------------------- stages
+
+  std::string environment_key() const {
+    const Gpu& gpu = preflight_.gpu;
+    return step_key({gpu.name, gpu.driver, gpu.torch_version, gpu.triton_version, LWB_VERSION});
+  }
+
+  Session session() {
+    sources_.clear();
+    owned_.clear();
+    if (request_.autonomy == Autonomy::kAutonomous) {
+      owned_.push_back(autonomous_approvals());
+    } else {
+      owned_.push_back(inbox_approvals(workspace_.inbox()));
+      if (listener_.terminal) owned_.push_back(terminal_approvals(STDIN_FILENO, STDERR_FILENO));
+    }
+    for (const auto& source : owned_) sources_.push_back(source.get());
+    return Session{*bench_->runner, journal_, workspace_, cancel_, sources_, listener_.progress};
+  }
+
+  Result<RunOutcome> stages() {
+    Session shared = session();
+    const SourceModel* model = bench_->model.module(bench_->checkout.op_module(kernel_.name));
+    if (model == nullptr) {
+      return fail(ErrorKind::kInternal, "The kernel's module is not in the parsed package.");
+    }
+    const ProfileInputs inputs{*bench_,         *sandbox_, request_,  kernel_, *model,
+                               preflight_.gpu, original_, environment_key()};
+    auto profile = profile_stage(shared, inputs);
+    if (!profile) return tl::unexpected(profile.error());
+    listener_.say(profile->roof.diagnosis);
+    auto go_on = approve_profile(shared, *profile);
+    if (!go_on) return tl::unexpected(go_on.error());
+    if (profile->roof.no_headroom && !*go_on) {
+      return RunOutcome{"NO_HEADROOM", profile->roof.diagnosis, 0, {}};
+    }
+    if (last_ == LastStage::kProfile) {
+      return RunOutcome{"PROFILED", "The profile is in " + (workspace_.root / "profile.md").string(),
+                        0, {}};
+    }
+    auto optimized = optimize_stage(shared, *model, *profile);
+    if (!optimized) return tl::unexpected(optimized.error());
+    return approve_winner(shared, *optimized);
+  }
+
+  Result<bool> approve_profile(Session& shared, const ProfileResult& profile) {
+    ApprovalRequest request{"profile", "Go on with this profile and strategy order?",
+                            profile.document, {kGoOn, kStop}};
+    if (profile.roof.no_headroom) request.choices = {kStop, kGoOn};
+    auto answer = ask(journal_, shared.approvals, request, cancel_);
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->choice == kStop && !profile.roof.no_headroom) {
+      return fail(ErrorKind::kStopped, "Stopped at the profile, as chosen.");
+    }
+    return answer->choice == kGoOn;
+  }
+
+  Result<OptimizeResult> optimize_stage(Session& shared, const SourceModel& model,
+                                        const ProfileResult& profile) {
+    OptimizeInputs inputs;
+    inputs.request = request_;
+    inputs.original_text = original_text_;
+    inputs.model = model;
+    inputs.trace = profile.trace;
+    inputs.calls = profile.calls;
+    inputs.scope = profile.scope;
+    inputs.gpu = preflight_.gpu;
+    inputs.order = profile.order;
+    inputs.diagnosis = profile.roof.diagnosis;
+    inputs.environment_key = environment_key();
+    inputs.tools = bench_->tools;
+    inputs.original = original_;
+    inputs.make_side = [this](const std::string& name, const std::string& text) -> Result<Side> {
+      auto side = sandbox_->add_side(name, kernel_.name, text);
+      if (!side) return tl::unexpected(side.error());
+      return side_of(*side);
+    };
+    inputs.smoke = [this, &profile](const Side& variant) { return smoke(variant, profile); };
+    inputs.stock = [this](int number, const std::string& text) -> Result<CheckReport> {
+      if (auto put = sandbox_->put_kernel(kernel_.name, text); !put) {
+        return tl::unexpected(put.error());
+      }
+      auto report = run_stock_benchmark(*bench_, *sandbox_, kernel_, workspace_, number);
+      if (auto back = sandbox_->put_kernel(kernel_.name, original_text_); !back) {
+        return tl::unexpected(back.error());
+      }
+      return report;
+    };
+    inputs.stock_memory = [this, &profile](int number) -> std::vector<MemoryPeak> {
+      auto table = read_stock_csv(workspace_.stock_csv(number));
+      if (!table) return {};
+      return stock_memory_peaks(*table, profile.calls, "v" + std::to_string(number));
+    };
+    return optimize(shared, inputs);
+  }
+
+  // The smallest call of each kind (same function and arguments but for sizes): correctness does not
+  // need the large ones, and float64 of those would not fit.
+  static std::vector<CapturedCall> smoke_calls(const std::vector<CapturedCall>& calls) {
+    std::map<std::string, std::pair<double, const CapturedCall*>> smallest;
+    for (const CapturedCall& call : calls) {
+      std::string kind = get_object(call.json, "function").dump();
+      double elements = 0;
+      for (const Json& argument : get_array(call.json, "args")) {
+        const Json& tensor = get_object(argument, "tensor");
+        if (tensor.empty()) {
+          kind += argument.dump();
+          continue;
+        }
+        double count = 1;
+        for (const Json& n : get_array(tensor, "shape")) count *= n.get<double>();
+        elements += count;
+        kind += "tensor" + get_string(tensor, "dtype");
+      }
+      auto& best = smallest[kind];
+      if (best.second == nullptr || elements < best.first) best = {elements, &call};
+    }
+    std::vector<CapturedCall> chosen;
+    for (const auto& [kind, best] : smallest) chosen.push_back(*best.second);
+    return chosen;
+  }
+
+  Result<CheckReport> smoke(const Side& variant, const ProfileResult& profile) {
+    SmokeJob job;
+    job.original = original_;
+    job.variant = variant;
+    job.calls = smoke_calls(profile.calls);
+    job.seeds = {1};
+    job.label = "smoke " + variant.name;
+    auto judged = run_smoke(*bench_->runner, bench_->tools, job);
+    if (!judged) return tl::unexpected(judged.error());
+    return CheckReport{judged->passed, judged->failures, judged->remarks};
+  }
+
+  Result<RunOutcome> approve_winner(Session& shared, const OptimizeResult& result) {
+    if (result.winner == 0) {
+      return RunOutcome{"NO_WINNER",
+                        result.winner_reason + " Stopped because " + result.stop_reason + ".", 0, {}};
+    }
+    auto document = read_file(workspace_.root / "comparison.md");
+    ApprovalRequest request{"winner", "Approve the winner?", document ? *document : "", {}};
+    request.choices.push_back(fmt::format("Approve winner v{}", result.winner));
+    for (const VariantRecord& record : result.records) {
+      if (record.number != result.winner && record.decision == Decision::kAccepted) {
+        request.choices.push_back("Choose " + record.name());
+      }
+    }
+    request.choices.push_back(kNoWinner);
+    auto answer = ask(journal_, shared.approvals, request, cancel_);
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->choice == kNoWinner) {
+      return RunOutcome{"DECLINED", "No winner, as chosen; nothing was changed.", 0, {}};
+    }
+    return RunOutcome{
+        "WINNER",
+        fmt::format("{}: {} {} The variant is {}; the checkout's kernel file was not changed.",
+                    answer->choice, result.winner_reason, "Stopped because " + result.stop_reason + ".",
+                    workspace_.variant(result.winner).string()),
+        0,
+        {}};
+  }
+
+  // ------------------------------------------------------------------------------------- the end
+
+  Result<RunOutcome> finish(RunOutcome outcome) {
+    if (auto written = journal_.append("run_finished", {{"outcome", outcome.outcome},
+                                                        {"exit_code", outcome.exit_code},
+                                                        {"sentence", outcome.sentence},
+                                                        {"child_seconds",
+                                                         static_cast<double>(
+                                                             bench_->runner->child_wall().count()) /
+                                                             1e3}},
+                                       true);
+        !written) {
+      return tl::unexpected(written.error());
+    }
+    outcome.state = to_json(fold(journal_.events()));
+    return outcome;
+  }
+
+  tl::unexpected<Error> failed(const Error& error) {
+    if (sandbox_) sandbox_->remove();
+    if (!journal_.file().empty()) {
+      // A stopped run is not finished: it goes on later. The others are noted and go on too.
+      (void)journal_.append("error", {{"sentence", error.sentence}, {"details", error.details}});
+    }
+    return tl::unexpected<Error>(error);
+  }
+
+  const RunOptions& options_;
+  LastStage last_;
+  const CancelToken& cancel_;
+  const Listener& listener_;
+  std::unique_ptr<Workbench> bench_;
+  Request request_;
+  KernelEntry kernel_;
+  Lock checkout_lock_, gpu_lock_;
+  std::unique_ptr<Sandbox> sandbox_;
+  Preflight preflight_;
+  Workspace workspace_;
+  Journal journal_;
+  std::string original_text_;
+  Side original_;
+  std::vector<std::unique_ptr<ApprovalSource>> owned_;
+  std::vector<ApprovalSource*> sources_;
+};
+
+}  // namespace
+
+Result<RunOutcome> run_pipeline(const RunOptions& options, LastStage last, const CancelToken& cancel,
+                                const Listener& listener) {
+  return Run(options, last, cancel, listener).go();
+}
+
+}  // namespace lwb

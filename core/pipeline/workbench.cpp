@@ -1,0 +1,151 @@
+#include "core/pipeline/workbench.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "core/base/files.h"
+#include "core/process/child_environment.h"
+#include "core/process/recording.h"
+#include "core/report/template.h"
+#include "core/run/journal.h"
+#include "core/variants/technique.h"
+
+namespace lwb {
+namespace {
+
+std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+fs::path default_area(const fs::path& checkout) {
+  const std::string cache = environment_variable("XDG_CACHE_HOME");
+  const fs::path base =
+      cache.empty() ? fs::path(environment_variable("HOME")) / ".cache" : fs::path(cache);
+  return base / "liger-workbench" / "sandboxes" / sha256_hex(checkout.string()).substr(0, 16);
+}
+
+Environment environment_for(const Workbench& bench, const fs::path& src) {
+  ChildEnvironmentFacts facts;
+  facts.python_path = {src.string(), bench.tools.scripts.string()};
+  facts.triton_cache = (bench.area / "triton-cache").string();
+  facts.tmp = (bench.area / "tmp").string();
+  return child_environment(facts, own_environment());
+}
+
+PathTokens tokens_of(const Workbench& bench) {
+  return {{{bench.checkout.root.string(), "@CHECKOUT@"},
+           {bench.area.string(), "@AREA@"},
+           {bench.tools.scripts.string(), "@SCRIPTS@"},
+           {resource_root().string(), "@RESOURCES@"}}};
+}
+
+// The GPU's name for a recording's header: asked of the driver, since torch is not there yet.
+std::string gpu_name(ProcessRunner& runner, const Environment& environment) {
+  ProcessSpec spec;
+  spec.label = "name of the GPU";
+  spec.argv = {"nvidia-smi", "--query-gpu=name", "--format=csv,noheader"};
+  spec.env = environment;
+  const auto outcome = runner.run(spec);
+  if (!outcome || !outcome->ok()) return "unknown GPU";
+  return outcome->out.substr(0, outcome->out.find('\n'));
+}
+
+Result<void> choose_seam(Workbench& bench, const RunOptions& options, const CancelToken& cancel) {
+  bench.system = std::make_unique<SystemRunner>(&cancel);
+  ProcessRunner* runner = bench.system.get();
+  if (!options.replay_file.empty()) {
+    auto replay = make_replay(options.replay_file, tokens_of(bench));
+    if (!replay) return tl::unexpected(replay.error());
+    bench.recorded = std::move(*replay);
+    runner = bench.recorded.get();
+  } else if (!options.record_file.empty()) {
+    RecordingHeader header;
+    header.recorded_on = gpu_name(*bench.system, bench.tools.environment);
+    header.program_version = LWB_VERSION;
+    header.journal_schema = kJournalSchema;
+    for (const auto& technique : catalog()) header.techniques.push_back(technique->id());
+    bench.recorded = make_recorder(*bench.system, fs::absolute(options.record_file), header,
+                                   tokens_of(bench));
+    runner = bench.recorded.get();
+  }
+  bench.runner = std::make_unique<JournalingRunner>(*runner);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> Workbench::kernel_names() const {
+  std::vector<std::string> names;
+  for (const KernelEntry& entry : kernels) names.push_back(entry.name);
+  return names;
+}
+
+Result<std::unique_ptr<Workbench>> open_workbench(const RunOptions& options,
+                                                  const CancelToken& cancel) {
+  auto bench = std::make_unique<Workbench>();
+  std::error_code error;
+  const fs::path root = fs::weakly_canonical(options.checkout, error);
+  auto checkout = open_checkout(error ? fs::path(options.checkout) : root);
+  if (!checkout) return tl::unexpected(checkout.error());
+  bench->checkout = std::move(*checkout);
+  const std::string from_environment = environment_variable("LWB_PYTHON");
+  bench->tools.python = !options.python.empty()      ? options.python
+                        : !from_environment.empty() ? from_environment
+                                                    : "python3";
+  bench->tools.scripts = resource_root() / "resources" / "python";
+  bench->area = options.work_area.empty() ? default_area(bench->checkout.root)
+                                          : fs::absolute(options.work_area);
+  fs::create_directories(bench->area / "tmp", error);
+  if (error) {
+    return fail(ErrorKind::kPreflight,
+                fmt::format("The work area {} cannot be created ({}); name another with "
+                            "--work-area.",
+                            bench->area.string(), error.message()));
+  }
+  bench->tools.cwd = bench->area;
+  bench->tools.environment = environment_for(*bench, bench->checkout.src());
+  if (auto chosen = choose_seam(*bench, options, cancel); !chosen) {
+    return tl::unexpected(chosen.error());
+  }
+  auto model =
+      parse_package(*bench->runner, bench->tools, bench->checkout.root, bench->checkout.package);
+  if (!model) return tl::unexpected(model.error());
+  bench->model = std::move(*model);
+  bench->kernels = list_kernels(bench->checkout, bench->model);
+  return bench;
+}
+
+Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose) {
+  auto sandbox = Sandbox::create(bench.checkout, bench.area, purpose);
+  if (!sandbox) return sandbox;
+  bench.tools.environment = environment_for(bench, sandbox->tree() / "src");
+  bench.tools.cwd = sandbox->tree();
+  return sandbox;
+}
+
+Side side_of(const PackageSide& side) {
+  return {side.name, side.src, side.module, side.file, side.sha256};
+}
+
+Result<CaptureResult> capture_cells(Workbench& bench, const Sandbox& sandbox, const Side& original,
+                                    const KernelEntry& kernel, const Request& request) {
+  CaptureJob job;
+  job.side = original;
+  job.kernel = kernel.name;
+  job.script = sandbox.tree() / fs::relative(kernel.script, bench.checkout.root);
+  job.root = sandbox.tree();
+  job.models = request.models;
+  job.x_values = request.x_values;
+  auto captured = capture_calls(*bench.runner, bench.tools, job);
+  if (!captured) return captured;
+  if (!request.calls_file.empty()) {
+    auto by_hand = read_calls(request.calls_file);
+    if (!by_hand) return tl::unexpected(by_hand.error());
+    for (CapturedCall& call : by_hand->calls) captured->calls.calls.push_back(std::move(call));
+  }
+  return captured;
+}
+
+}  // namespace lwb

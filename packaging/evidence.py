@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Figures on a GPU: runs `lwb` on a real Liger-Kernel checkout, prints what each step is held to and
+what it reached, and appends it with commit and date to tests/evidence/figures.jsonl.
+
+    packaging/evidence.py --lwb build/release/app/lwb --checkout DIR --only aa,slowdown,rms_norm
+
+Steps (each under 9 minutes on one H200):
+  aa        `lwb measure --repeat 10` of the original against itself under another name
+  slowdown  the same against a copy whose forward kernel does 3 % more rows
+  rms_norm  `lwb run --kernel rms_norm` with a calls file that adds in_place=False
+  fused     `lwb run --kernel fused_add_rms_norm` with gradients for both outputs
+  swiglu    `lwb run --kernel swiglu`: no headroom, or no winner
+
+Exit code 1 when a step misses what it is held to; the figures are written all the same."""
+
+import argparse
+import copy
+import datetime
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def commit():
+    answer = subprocess.run(["git", "-C", HOME, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return answer.stdout.strip() or os.environ.get("LWB_COMMIT", "unknown")
+
+
+class Evidence:
+    def __init__(self, options):
+        self.options = options
+        self.failed = []
+        os.makedirs(options.out, exist_ok=True)
+
+    def lwb(self, *arguments):
+        command = [self.options.lwb, *arguments, "--checkout", self.options.checkout, "--import-from-source", "--json"]
+        start = time.time()
+        answer = subprocess.run(command, capture_output=True, text=True)
+        seconds = time.time() - start
+        sys.stderr.write(answer.stderr[-6000:])
+        try:
+            document = json.loads(answer.stdout)
+        except ValueError:
+            document = {}
+        return answer.returncode, document, seconds
+
+    def write(self, step, figures, held):
+        """`held`: (what, reached, limit, met) rows."""
+        for what, reached, limit, met in held:
+            print(f"  {'met   ' if met else 'MISSED'} {what}: {reached} (held to {limit})")
+            if not met:
+                self.failed.append(f"{step}: {what}")
+        line = {
+            "step": step,
+            "commit": commit(),
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+            "figures": figures,
+            "held": [{"what": w, "reached": r, "limit": x, "met": m} for w, r, x, m in held],
+        }
+        with open(os.path.join(self.options.out, "figures.jsonl"), "a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    # ------------------------------------------------------------------------------- A/A, planted
+
+    def original(self):
+        return os.path.join(self.options.checkout, "src", "liger_kernel", "ops", "rms_norm.py")
+
+    def repeated(self, variant):
+        return self.lwb(
+            "measure", "--kernel", "rms_norm", "--variant", variant, "--repeat", "10",
+            "--models", "llama_3_8b,qwen2.5_72b", "--x", "2048,8192",
+        )
+
+    def aa(self):
+        with tempfile.TemporaryDirectory() as folder:
+            twin = os.path.join(folder, "twin.py")
+            shutil.copyfile(self.original(), twin)
+            code, document, seconds = self.repeated(twin)
+        rows = [row for m in document.get("measurements", []) for row in m["verdicts"]]
+        kinds = [row["verdict"]["kind"] if isinstance(row["verdict"], dict) else row["verdict"] for row in rows]
+        counts = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+        same = counts.get("SAME", 0)
+        beyond = [
+            row for row, kind in zip(rows, kinds)
+            if kind in ("FASTER", "SLOWER") and not 1 / 1.01 <= row["ratio"]["ratio"] <= 1.01
+        ]
+        worst = max((abs(row["ratio"]["ratio"] - 1) for row in rows), default=1)
+        print(f"aa: {len(rows)} verdicts in {seconds:.0f} s: {counts}; largest |ratio - 1| {100 * worst:.2f} %")
+        self.write("aa", {"seconds": round(seconds, 1), "verdicts": len(rows), "counts": counts,
+                          "largest_deviation": worst, "exit_code": code},
+                   [("share SAME", round(same / max(1, len(rows)), 3), ">= 0.9", len(rows) > 0 and same >= 0.9 * len(rows)),
+                    ("FASTER or SLOWER beyond 1 %", len(beyond), "0", len(rows) > 0 and not beyond)])
+
+    def slowdown(self):
+        with open(self.original(), encoding="utf-8") as file:
+            text = file.read()
+        # 3 % more programs than rows; the extra ones do the first rows once more.
+        before = "row_idx = tl.program_id(0).to(tl.int64)\n"
+        after = "row_idx = tl.program_id(0).to(tl.int64) % (tl.num_programs(0).to(tl.int64) * 100 // 103)\n"
+        grid, more = "_rms_norm_forward_kernel[(n_rows,)]", "_rms_norm_forward_kernel[(n_rows * 103 // 100,)]"
+        if before not in text or grid not in text:
+            print("slowdown: this checkout's kernel has another form; the slowdown cannot be planted")
+            self.failed.append("slowdown: not planted")
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            slower = os.path.join(folder, "slower.py")
+            with open(slower, "w", encoding="utf-8") as file:
+                file.write(text.replace(before, after, 1).replace(grid, more, 1))
+            code, document, seconds = self.repeated(slower)
+        found, ratios = 0, []
+        for measurement in document.get("measurements", []):
+            large = [row for row in measurement["verdicts"] if row["pass"] == "forward" and "8192" in row["call"].split()[0]]
+            kinds = [row["verdict"]["kind"] if isinstance(row["verdict"], dict) else row["verdict"] for row in large]
+            ratios += [row["ratio"]["ratio"] for row in large]
+            found += "SLOWER" in kinds
+        print(f"slowdown: found in {found} of 10 in {seconds:.0f} s; old/new {min(ratios, default=0):.4f}-{max(ratios, default=0):.4f}")
+        self.write("slowdown", {"seconds": round(seconds, 1), "found": found, "ratios": ratios, "exit_code": code},
+                   [("planted 3 % found", found, ">= 9 of 10", found >= 9)])
+
+    # --------------------------------------------------------------------------------------- runs
+
+    def calls_file(self, kernel, change, folder):
+        """A calls file made from the captured calls of the profile: `change` edits a copy of each."""
+        code, _, _ = self.lwb("profile", "--kernel", kernel, "--autonomous", "--goal", "speed")
+        path = os.path.join(self.options.checkout, "optimization", kernel, "calls.json")
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        made = []
+        for call in document["calls"]:
+            edited = change(copy.deepcopy(call))
+            if edited is not None:
+                edited["origin"] = "hand"
+                made.append(edited)
+        document["calls"] = made
+        target = os.path.join(folder, "calls.json")
+        with open(target, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        return target
+
+    def run(self, kernel, *arguments):
+        code, state, seconds = self.lwb("run", "--kernel", kernel, "--autonomous", "--goal", "speed", *arguments)
+        rows = {}
+        path = os.path.join(self.options.checkout, "optimization", kernel, "comparison.json")
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                comparison = json.load(file)
+            for row in comparison["final_verdicts"]:
+                rows[(row["call"], row["pass"])] = row
+        print(f"{kernel}: {state.get('outcome')} in {seconds:.0f} s: {state.get('sentence')}")
+        for (call, which), row in rows.items():
+            ratio = row["ratio"]
+            print(f"  {call:45} {which:8} {row['old_us']:8.1f} {row['new_us']:8.1f}  {ratio['ratio']:.3f} "
+                  f"[{ratio['low']:.3f}, {ratio['high']:.3f}]")
+        return code, state, seconds, rows
+
+    @staticmethod
+    def slower_cells(rows):
+        kinds = [r["verdict"]["kind"] if isinstance(r["verdict"], dict) else r["verdict"] for r in rows.values()]
+        return kinds.count("SLOWER")
+
+    def figures(self, state, seconds, rows):
+        return {"seconds": round(seconds, 1), "outcome": state.get("outcome"), "sentence": state.get("sentence"),
+                "cells": [{"call": c, "pass": p, "old_us": r["old_us"], "new_us": r["new_us"], **r["ratio"]}
+                          for (c, p), r in rows.items()]}
+
+    def rms_norm(self):
+        def not_in_place(call):
+            if call["cell"]["x"] not in (2048, 8192):
+                return None
+            defaults = {3: 0.0, 4: "llama", 5: True}
+            while len(call["args"]) < 6:
+                call["args"].append({"value": defaults[len(call["args"])]})
+            call["args"][5] = {"value": False}
+            call.get("kwargs", {}).pop("in_place", None)
+            call["id"] += " in_place=False"
+            return call
+
+        with tempfile.TemporaryDirectory() as folder:
+            calls = self.calls_file("rms_norm", not_in_place, folder)
+            code, state, seconds, rows = self.run("rms_norm", "--calls", calls)
+        held = []
+        for what, call, limit in (
+            ("in place 8192x4096", "T=8192 hidden_size=4096", 1.5),
+            ("in place 2048x4096", "T=2048 hidden_size=4096", 1.3),
+            ("in place 8192x2048", "T=8192 hidden_size=2048", 1.8),
+            ("in place 8192x8192", "T=8192 hidden_size=8192", 1.2),
+            ("in_place=False 8192x4096", "T=8192 hidden_size=4096 in_place=False", 1.7),
+            ("in_place=False 8192x8192", "T=8192 hidden_size=8192 in_place=False", 1.5),
+        ):
+            low = rows.get((call, "backward"), {"ratio": {"low": 0}})["ratio"]["low"]
+            held.append((f"backward {what}, lower bound", round(low, 3), f">= {limit}", low >= limit))
+        held.append(("cells SLOWER", self.slower_cells(rows), "0", bool(rows) and self.slower_cells(rows) == 0))
+        held.append(("whole run", f"{seconds:.0f} s", "<= 300 s", seconds <= 300))
+        self.write("rms_norm", self.figures(state, seconds, rows), held)
+
+    def fused(self):
+        def both_gradients(call):
+            call["grads"] = [True] * len(call["outputs"])
+            call["id"] += " both gradients"
+            return call
+
+        with tempfile.TemporaryDirectory() as folder:
+            calls = self.calls_file("fused_add_rms_norm", both_gradients, folder)
+            code, state, seconds, rows = self.run("fused_add_rms_norm", "--calls", calls)
+        low = max([r["ratio"]["low"] for (c, p), r in rows.items()
+                   if p == "backward" and "8192 " in c and "4096" in c and "both" in c], default=0)
+        self.write("fused", self.figures(state, seconds, rows),
+                   [("backward 8192x4096, both gradients, lower bound", round(low, 3), ">= 1.5", low >= 1.5)])
+
+    def swiglu(self):
+        code, state, seconds, rows = self.run("swiglu")
+        outcome = state.get("outcome")
+        for row in state.get("profile", {}).get("roofline", {}).get("rows", []):
+            print(f"  {row['call']:45} {row['pass']:8} {row['op_us']:8.1f} us, {100 * row['share']:.1f} % of the roof")
+        self.write("swiglu", {**self.figures(state, seconds, rows), "roofline": state.get("profile", {}).get("roofline")},
+                   [("outcome", outcome, "NO_HEADROOM or NO_WINNER", outcome in ("NO_HEADROOM", "NO_WINNER"))])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lwb", default=os.path.join(HOME, "build/release/app/lwb"))
+    parser.add_argument("--checkout", required=True)
+    parser.add_argument("--only", default="aa,slowdown,rms_norm,fused,swiglu")
+    parser.add_argument("--out", default=os.path.join(HOME, "tests/evidence"))
+    evidence = Evidence(parser.parse_args())
+    for step in evidence.options.only.split(","):
+        print(f"== {step}", flush=True)
+        getattr(evidence, step)()
+    if evidence.failed:
+        print("missed: " + "; ".join(evidence.failed))
+    sys.exit(1 if evidence.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
