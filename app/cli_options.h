@@ -9,10 +9,10 @@
 
 namespace lwb {
 
-enum class Command { kDoctor, kKernels, kRun, kProfile, kOptimize, kMeasure, kShow };
+enum class Command { kDoctor, kKernels, kMeasure, kShow };
 
 struct CommandLine {
-  Command command = Command::kRun;
+  Command command = Command::kKernels;
   RunOptions run;
   std::string variant_file, against_file;  // measure
   int repeat = 1;  // measure

@@ -65,16 +65,6 @@ int show(const lwb::CommandLine& line) {
   return 0;
 }
 
-int run(const lwb::CommandLine& line) {
-  const auto last = line.command == lwb::Command::kProfile ? lwb::LastStage::kProfile
-                                                           : lwb::LastStage::kOptimize;
-  auto outcome = lwb::run_pipeline(line.run, last, cancel_token, listener());
-  if (!outcome) return report_error(outcome.error(), line.json);
-  if (line.json) fmt::print("{}\n", lwb::print_json(outcome->state));
-  fmt::print(stderr, "{}: {}\n", outcome->outcome, outcome->sentence);
-  return outcome->exit_code;
-}
-
 int dispatch(const lwb::CommandLine& line) {
   switch (line.command) {
     case lwb::Command::kKernels: {
@@ -98,9 +88,8 @@ int dispatch(const lwb::CommandLine& line) {
     }
     case lwb::Command::kShow:
       return show(line);
-    default:
-      return run(line);
   }
+  return 5;
 }
 
 }  // namespace

@@ -15,9 +15,17 @@
 namespace lwb {
 namespace {
 
-class Loop {
+std::size_t added_lines(const std::string& diff) {
+  const auto lines = split_lines(diff);
+  return static_cast<std::size_t>(
+      std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+        return !line.empty() && line[0] == '+' && line.rfind("+++", 0) != 0;
+      }));
+}
+
+class OptimizeLoop {
  public:
-  Loop(Session& session, const OptimizeInputs& inputs) : session_(session), in_(inputs) {}
+  OptimizeLoop(Session& session, const OptimizeInputs& inputs) : session_(session), in_(inputs) {}
 
   Result<OptimizeResult> run() {
     for (;;) {
@@ -81,7 +89,7 @@ class Loop {
     }
     record.sha256 = sha256_hex(*text);
     const std::string diff = unified_diff(in_.original_text, *text, "original", record.name());
-    record.changed_lines = changed_lines(diff);
+    record.changed_lines = static_cast<int>(added_lines(diff));
     const fs::path file = session_.workspace.variant(record.number);
     if (auto written = write_file_atomically(file, *text); !written) return written;
     if (auto noted = note(record, diff, false); !noted) return noted;
@@ -352,7 +360,7 @@ class Loop {
 }  // namespace
 
 Result<OptimizeResult> optimize(Session& session, const OptimizeInputs& inputs) {
-  return Loop(session, inputs).run();
+  return OptimizeLoop(session, inputs).run();
 }
 
 }  // namespace lwb

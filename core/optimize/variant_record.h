@@ -33,7 +33,7 @@ struct VariantRecord {
   std::vector<std::string> techniques;
   std::string title;               // one line: what it changes
   std::string sha256;
-  int changed_lines = 0;
+  int changed_lines = 0;  // added or replaced, against the original
 
   std::string hypothesis;          // before the experiment
   double expected_gain = 1;

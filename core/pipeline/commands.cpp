@@ -75,7 +75,7 @@ Result<std::vector<FileComparison>> measure_files(const RunOptions& options,
   auto opened = open_workbench(options, cancel);
   if (!opened) return tl::unexpected(opened.error());
   Workbench& bench = **opened;
-  auto request = build_request(options, bench.kernel_names());
+  auto request = build_request(options);
   if (!request) return tl::unexpected(request.error());
   auto kernel = find_kernel(bench.kernels, request->kernel);
   if (!kernel) return tl::unexpected(kernel.error());

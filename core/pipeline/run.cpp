@@ -47,9 +47,7 @@ class Run {
     auto bench = open_workbench(options_, cancel_);
     if (!bench) return tl::unexpected(bench.error());
     bench_ = std::move(*bench);
-    std::string understood;
-    auto request = build_request(options_, bench_->kernel_names(), &understood);
-    if (!understood.empty()) listener_.say(understood);
+    auto request = build_request(options_);
     if (!request) return tl::unexpected(request.error());
     request_ = std::move(*request);
     auto kernel = find_kernel(bench_->kernels, request_.kernel);

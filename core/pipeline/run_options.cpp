@@ -70,22 +70,15 @@ void apply_plain(const RunOptions& options, Request& request) {
 
 }  // namespace
 
-Result<Request> build_request(const RunOptions& options, const std::vector<std::string>& kernels,
-                              std::string* explanation) {
+Result<Request> build_request(const RunOptions& options) {
   Request request;
-  if (!options.sentence.empty()) {
-    auto parsed = parse_sentence(options.sentence, kernels);
-    if (!parsed) return tl::unexpected(parsed.error());
-    if (explanation != nullptr) *explanation = describe(*parsed);
-    request = parsed->request;
-  }
   if (auto applied = apply_choices(options, request); !applied) {
     return tl::unexpected(applied.error());
   }
   apply_plain(options, request);
   if (request.kernel.empty()) {
     return fail(ErrorKind::kUsage,
-                "No kernel is named; give --kernel NAME or name it in --request \"…\".");
+                "No kernel is named; give --kernel NAME.");
   }
   return request;
 }

@@ -12,7 +12,6 @@ namespace lwb {
 struct RunOptions {
   std::string checkout;
   std::string kernel;
-  std::string sentence;        // --request
   std::string goal, scope, gpu, target;
   bool autonomous = false;
   int max_variants = 0;        // 0: not given
@@ -30,9 +29,7 @@ struct RunOptions {
   std::string work_area;       // sandboxes; "": the cache folder
 };
 
-// The request of options and sentence: an option wins over the sentence. `kernels`: the op files of
-// the checkout. kUsage with one exact sentence. `explanation` gets what was understood of a sentence.
-Result<Request> build_request(const RunOptions& options, const std::vector<std::string>& kernels,
-                              std::string* explanation = nullptr);
+// The request of these options; kUsage with one exact sentence.
+Result<Request> build_request(const RunOptions& options);
 
 }  // namespace lwb

@@ -9,7 +9,6 @@
 #include "core/process/recording.h"
 #include "core/report/template.h"
 #include "core/run/journal.h"
-#include "core/variants/technique.h"
 
 namespace lwb {
 namespace {
@@ -65,7 +64,6 @@ Result<void> choose_seam(Workbench& bench, const RunOptions& options, const Canc
     header.recorded_on = gpu_name(*bench.system, bench.tools.environment);
     header.program_version = LWB_VERSION;
     header.journal_schema = kJournalSchema;
-    for (const auto& technique : catalog()) header.techniques.push_back(technique->id());
     bench.recorded = make_recorder(*bench.system, fs::absolute(options.record_file), header,
                                    tokens_of(bench));
     runner = bench.recorded.get();
