@@ -49,8 +49,8 @@ void add_cells(CLI::App* app, CommandLine& line) {
 }
 
 constexpr const char* kFooter =
-    "Exit codes: 0 done (a winner, or an honest \"no headroom\" or \"no winner\"), 1 a gate failed, 2 bad usage, 3 pre-flight failed, 4 stopped by the user (resumable), "
-    "5 internal.";
+    "Exit codes: 0 done, 1 a gate failed, 2 bad usage, 3 pre-flight failed, 4 stopped by the user, 5 "
+    "internal.";
 
 }  // namespace
 
@@ -58,7 +58,7 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
   ParsedCommandLine parsed;
   CommandLine& line = parsed.line;
   CLI::App app{
-      "Profiles a Triton kernel of a Liger-Kernel checkout and optimizes it through measured variants.",
+      "Measures Triton kernels of a Liger-Kernel checkout so that a verdict repeats.",
       "lwb"};
   app.footer(kFooter);
   app.set_version_flag("--version", LWB_VERSION);

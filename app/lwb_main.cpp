@@ -53,7 +53,7 @@ int show(const lwb::CommandLine& line) {
   const auto journal = checkout->workspace(line.run.kernel) / "journal.jsonl";
   if (!std::filesystem::exists(journal)) {
     return report_error({lwb::ErrorKind::kUsage,
-                         fmt::format("There is no run of {} in {}; start one with lwb run.",
+                         fmt::format("There is no run of {} in {}.",
                                      line.run.kernel, checkout->root.string()),
                          ""},
                         line.json);

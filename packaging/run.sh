@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Sets up, builds, and takes the sample's kernel through the whole pipeline: live where a GPU and
-# torch answer, else from a recording that was made on a GPU. Further arguments go to lwb run.
+# Sets up, builds, and shows the program on the bundled sample: its kernels, and where a GPU and torch
+# answer an A/B measurement of the sample's norm kernel against itself. Further arguments go to
+# lwb measure.
 #
-#   LWB_PYTHON   Python with torch and triton for a live run (default python3)
+#   LWB_PYTHON   Python with torch and triton for the measurement (default python3)
 #   LWB          the program, where it is built already
-#   LWB_REPLAY   1: play the recording even where there is a GPU
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/packaging/sample.sh"
@@ -19,23 +19,15 @@ if [ -z "${LWB:-}" ]; then
   cmake --build --preset release --target lwb -j "$(nproc)"
 fi
 
-if [ "${LWB_REPLAY:-}" = 1 ]; then reason="LWB_REPLAY is 1"; else reason=$(why_no_gpu "$python"); fi
-options=("${sample_options[@]}")
-if [ -n "$reason" ]; then
-  echo "No live run here ($reason): playing the recording $(basename "$sample_recording")."
-  if [ ! -f "$sample_recording" ]; then
-    echo "The recording $sample_recording is missing: make it with packaging/record-sample.sh on a machine with a GPU." >&2
-    exit 1
-  fi
-  options+=(--replay "$sample_recording")
-else
-  export LWB_PYTHON=$python
-fi
-
 copy=$(mktemp -d "${TMPDIR:-/tmp}/liger-workbench-sample.XXXXXX")/sample
 copy_sample "$copy"
 echo "Sample checkout: $copy"
-code=0
-"$lwb" run --checkout "$copy" "${options[@]}" "$@" || code=$?
-echo "What the run left: $copy/optimization/$sample_kernel"
-exit "$code"
+"$lwb" kernels --checkout "$copy"
+
+reason=$(why_no_gpu "$python")
+if [ -n "$reason" ]; then
+  echo "No measurement here: $reason."
+  exit 0
+fi
+LWB_PYTHON=$python "$lwb" measure --checkout "$copy" --kernel "$sample_kernel" --import-from-source \
+  --variant "$copy/src/liger_kernel/ops/$sample_kernel.py" "$@"

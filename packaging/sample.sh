@@ -1,10 +1,7 @@
-# The sample run: what packaging/run.sh plays and packaging/record-sample.sh records. Sourced by both,
-# so that a recording and its replay are made with the same copy and the same options.
+# The sample checkout, for packaging/run.sh: a fresh copy of it, and whether a GPU can be used here.
 
 sample_kernel=scale_norm
 sample_source=$root/resources/sample
-sample_recording=$root/resources/recordings/sample.json.gz
-sample_options=(--kernel "$sample_kernel" --autonomous --import-from-source)
 
 # Makes a fresh copy of the sample in the folder, as a git repository with one commit, so that the
 # branch of the pull request can be made too. Author and date are fixed: the same sample gives the

@@ -202,15 +202,14 @@ class Checks {
   }
 
   void take_install(const Json& data) {
-    const bool editable = get_bool(data, "editable");
-    const std::string location = get_string(data, "location");
-    const std::string plain = get_string(data, "plain_import", location);
+    // Where a child without our PYTHONPATH imports it from: what an ordinary user of this Python gets.
+    const std::string plain = get_string(data, "imported_from");
     if (request_.import_from_source) {
       add({"install", "Installation", Check::kInfo,
            "The package is imported from the checkout's src by PYTHONPATH.", "", ""});
       return;
     }
-    const bool here = editable || plain.rfind(checkout_.root.string(), 0) == 0;
+    const bool here = plain.rfind(checkout_.src().string(), 0) == 0;
     add({"install", "Installation", here ? Check::kOk : Check::kFailed,
          here ? "The package is installed in dev mode."
               : plain.empty()

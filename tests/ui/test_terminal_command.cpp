@@ -16,10 +16,8 @@ TEST(TerminalCommand, ListsKernelsUntilOneIsChosen) {
   request.checkout = QStringLiteral("/c");
   EXPECT_EQ(lwb::terminal_command(request).toStdString(), "lwb kernels --checkout /c");
   request.kernel = QStringLiteral("op");
-  EXPECT_EQ(lwb::terminal_command(request).toStdString(), "lwb run --checkout /c --kernel op");
-  request.replay = QStringLiteral("r.json");
   EXPECT_EQ(lwb::terminal_command(request).toStdString(),
-            "lwb run --checkout /c --kernel op --replay r.json");
+            "lwb measure --checkout /c --kernel op --variant FILE");
 }
 
 }  // namespace
