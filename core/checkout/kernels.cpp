@@ -111,19 +111,18 @@ std::vector<const SourceModel*> files_of(const Checkout& checkout, const Package
   std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     return std::tie(a.rank, a.ops) < std::tie(b.rank, b.ops);
   });
-  // Nothing leads to the op by imports (a dispatcher stands between): the convention has to do.
-  if (found.empty()) {
-    for (const SourceModel& module : model.modules) {
-      const fs::path file = module.file;
-      if (module.module.rfind(top + ".", 0) == 0 && file.stem() == stem + kernel) {
-        found.push_back({0, 0, &module});
-      }
-    }
-  }
   // A file that reaches many ops measures or tests something else that happens to use this one.
   std::vector<const SourceModel*> files;
   for (const Candidate& candidate : found) {
     if (candidate.rank < 2 || candidate.ops <= 4) files.push_back(candidate.file);
+  }
+  if (!files.empty()) return files;
+  // Nothing leads to the op by imports (a dispatcher stands between): the convention has to do.
+  for (const SourceModel& module : model.modules) {
+    const fs::path file = module.file;
+    if (module.module.rfind(top + ".", 0) == 0 && file.stem() == stem + kernel) {
+      files.push_back(&module);
+    }
   }
   return files;
 }
