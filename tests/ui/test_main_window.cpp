@@ -67,7 +67,8 @@ TEST(MainWindow, OpensACheckoutAndCopiesItsCommand) {
 
   action_of(window, "Copy Terminal Command")->trigger();
   EXPECT_EQ(QApplication::clipboard()->text(),
-            QStringLiteral("lwb run --checkout '%1' --kernel some_op").arg(request.checkout));
+            QStringLiteral("lwb measure --checkout '%1' --kernel some_op --variant FILE")
+                .arg(request.checkout));
 
   action_of(window, "Close Checkout")->trigger();
   EXPECT_EQ(text_of(window, "title").toStdString(), "No checkout is open");
