@@ -2,11 +2,12 @@
 """Figures on a GPU: runs `lwb` on a real Liger-Kernel checkout, prints what each step is held to and
 what it reached, and appends it with commit and date to tests/evidence/figures.jsonl.
 
-    packaging/evidence.py --lwb build/release/app/lwb --checkout DIR --only aa,slowdown,rms_norm
+    packaging/evidence.py --lwb build/release/app/lwb --checkout DIR --only aa,slowdown
 
 Steps (each under 9 minutes on one H200):
   aa        `lwb measure --repeat 10` of the original against itself under another name
   slowdown  the same against a copy whose forward kernel does 3 % more rows
+The next three need `lwb run`, which is not in the program yet:
   rms_norm  `lwb run --kernel rms_norm` with a calls file that adds in_place=False
   fused     `lwb run --kernel fused_add_rms_norm` with gradients for both outputs
   swiglu    `lwb run --kernel swiglu`: no headroom, or no winner
@@ -226,7 +227,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lwb", default=os.path.join(HOME, "build/release/app/lwb"))
     parser.add_argument("--checkout", required=True)
-    parser.add_argument("--only", default="aa,slowdown,rms_norm,fused,swiglu")
+    parser.add_argument("--only", default="aa,slowdown")
     parser.add_argument("--out", default=os.path.join(HOME, "tests/evidence"))
     evidence = Evidence(parser.parse_args())
     for step in evidence.options.only.split(","):
