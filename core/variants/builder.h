@@ -45,4 +45,7 @@ Result<BuiltVariant> build_variant(const TechniqueContext& context, const Varian
 // All combinations of a hook's knobs, the original's path first; combinations that cannot differ are left out.
 std::vector<Settings> candidates(const Hook& hook, std::size_t limit = 400);
 
+// The file without the header comment that build_variant put on it.
+std::string strip_variant_header(const std::string& text);
+
 }  // namespace lwb
