@@ -116,6 +116,9 @@ TEST_F(Catalog, SampleGetsAllFour) {
   expect_subsets_compile(model);
   const std::string text = build(model, kAll);
   EXPECT_THAT(text, HasSubstr("n_rows if ROUND_ROBIN else tl.minimum("));
+  if (const char* keep = std::getenv("LWB_TEST_KEEP")) {
+    EXPECT_TRUE(write_file_atomically(fs::path(keep) / "scale_norm.py", text));
+  }
   EXPECT_THAT(text, HasSubstr("n_programs = n_programs * settings.get(\"programs_per_sm\", 1)"));
   EXPECT_THAT(text, HasSubstr("grad_x = torch.empty_like(x)"));
   EXPECT_THAT(text, HasSubstr("num_stages=LOOP_STAGES"));
