@@ -4,12 +4,11 @@
 //   condition = NAME (<= | >= | < | > | = | ==) NUMBER[k]
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cctype>
-#include <charconv>
+#include <cmath>
 
 #include "core/base/text.h"
+#include "core/request/grammar.h"
 #include "core/request/request.h"
 
 namespace lwb {
@@ -26,10 +25,21 @@ struct Tokens {
   std::string take() { return at_end() ? std::string() : words[next++]; }
 };
 
-bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+// Bytes above 127 belong to a word, so that "Âµs" is one.
+bool is_word(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalnum(byte) != 0 || c == '_' || c == '.' || byte > 127;
+}
 
-// Names and numbers, comparison signs, and everything else one character at a time.
-Tokens tokenize(std::string_view text) {
+bool is_sign(char c) {
+  return c == '<' || c == '>' || c == '=';
+}
+
+// Names and numbers, comparison signs, and everything else one character at a time. Brackets
+// around a condition and commas between conditions carry no meaning.
+Tokens tokenize(std::string_view raw) {
+  std::string text = replace_all(std::string(raw), "\xE2\x89\xA4", "<=");  // "≤"
+  text = replace_all(text, "\xE2\x89\xA5", ">=");                          // "≥"
   Tokens tokens;
   for (std::size_t i = 0; i < text.size();) {
     const char c = text[i];
@@ -38,10 +48,10 @@ Tokens tokenize(std::string_view text) {
       continue;
     }
     std::size_t end = i + 1;
-    if (is_name(c)) {
-      while (end < text.size() && is_name(text[end])) ++end;
-    } else if ((c == '<' || c == '>' || c == '=') && end < text.size() && text[end] == '=') {
-      ++end;
+    if (is_word(c)) {
+      while (end < text.size() && is_word(text[end])) ++end;
+    } else if (is_sign(c)) {
+      while (end < text.size() && is_sign(text[end])) ++end;
     }
     tokens.words.emplace_back(text.substr(i, end - i));
     i = end;
@@ -49,59 +59,23 @@ Tokens tokenize(std::string_view text) {
   return tokens;
 }
 
-std::optional<Comparison> comparison_of(const std::string& sign) {
-  if (sign == "<=") return Comparison::kLessEqual;
-  if (sign == ">=") return Comparison::kGreaterEqual;
-  if (sign == "<") return Comparison::kLess;
-  if (sign == ">") return Comparison::kGreater;
-  if (sign == "=" || sign == "==") return Comparison::kEqual;
-  return std::nullopt;
-}
-
-// "8192", "4k", "0.3": the number, and what follows it ("k" is taken as a thousand times 1.024:
-// sizes are powers of two).
-std::optional<double> number_of(std::string word, std::string* unit = nullptr) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc()) return std::nullopt;
-  std::string rest = word.substr(static_cast<std::size_t>(end - word.data()));
-  if (rest == "k" || rest == "K") {
-    value *= 1024;
-    rest.clear();
-  }
-  if (unit != nullptr) *unit = rest;
-  if (unit == nullptr && !rest.empty()) return std::nullopt;
-  return value;
-}
-
-std::string number_text(double value) {
-  return value == static_cast<double>(static_cast<long long>(value))
-             ? std::to_string(static_cast<long long>(value))
-             : fmt::format("{:g}", value);
-}
-
-std::string text_of(const Condition& condition) {
-  return condition.name + to_string(condition.comparison) + number_text(condition.value);
-}
-
 Result<Condition> take_condition(Tokens& tokens, std::string_view whole) {
   const std::string name = tokens.take();
-  const auto comparison = comparison_of(tokens.peek());
-  if (name.empty() || std::isalpha(static_cast<unsigned char>(name[0])) == 0 || !comparison) {
-    return fail(ErrorKind::kUsage,
-                fmt::format("'{}' is not understood at '{}'; write conditions like "
-                            "hidden_size<=1024 or T>=8192.",
-                            whole, name));
-  }
+  const auto comparison = grammar::comparison_of(tokens.peek());
+  const bool named =
+      !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) != 0 || name[0] == '_');
+  if (!named || !comparison) return fail(ErrorKind::kUsage, grammar::malformed_condition(whole));
   tokens.take();
   const std::string word = tokens.take();
-  const auto value = number_of(word);
-  if (!value) {
+  const auto number = grammar::number_of(word);
+  if (!number || !number->unit.empty()) {
     return fail(ErrorKind::kUsage,
-                fmt::format("'{}' needs a number after '{}{}', not '{}'.", whole, name,
-                            to_string(*comparison), word));
+                fmt::format("'{}' needs a number after '{}{}', {}; write it like {}{}1024.", whole,
+                            name, to_string(*comparison),
+                            word.empty() ? "and there is none" : "not '" + word + "'", name,
+                            to_string(*comparison)));
   }
-  return Condition{name, *comparison, *value};
+  return Condition{name, *comparison, number->value};
 }
 
 Result<std::vector<Condition>> take_conditions(Tokens& tokens, std::string_view whole) {
@@ -110,48 +84,29 @@ Result<std::vector<Condition>> take_conditions(Tokens& tokens, std::string_view 
     const std::string word = to_lower(tokens.peek());
     if (word == "and" || word == "at" || word == "for" || word == "when" || word == "in") {
       tokens.take();
+      if (tokens.at_end()) return fail(ErrorKind::kUsage, grammar::malformed_condition(whole));
       continue;
     }
     auto condition = take_condition(tokens, whole);
     if (!condition) return tl::unexpected(condition.error());
     conditions.push_back(*condition);
   }
+  if (const std::string both = grammar::contradiction(conditions); !both.empty()) {
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("'{}' asks for {}, which no number meets; drop one of them.", whole, both));
+  }
   return conditions;
 }
 
 // A time in µs or a memory size in bytes; `quantity` is set by the unit.
-std::optional<double> limit_of(Tokens& tokens, TargetMetric::Quantity& quantity) {
-  std::string unit;
-  auto value = number_of(tokens.take(), &unit);
-  if (!value) return std::nullopt;
-  if (unit.empty()) {
-    unit = tokens.take();
-    if (unit == "\xC2" || unit == "\xCE") unit += tokens.take() + tokens.take();  // "µs"
-  }
-  const std::string lower = to_lower(unit);
-  static const std::array<std::pair<const char*, double>, 6> times{
-      {{"ns", 1e-3}, {"us", 1.0}, {"\xC2\xB5s", 1.0}, {"\xCE\xBCs", 1.0}, {"ms", 1e3}, {"s", 1e6}}};
-  for (const auto& [name, factor] : times) {
-    if (lower == name) {
-      quantity = TargetMetric::Quantity::kTime;
-      return *value * factor;
-    }
-  }
-  // The stock script counts a MB as 2^20 bytes (spec section 1 rests on its peak).
-  static const std::array<std::pair<const char*, double>, 7> sizes{{{"b", 1.0},
-                                                                    {"kb", 1024.0},
-                                                                    {"kib", 1024.0},
-                                                                    {"mb", 1048576.0},
-                                                                    {"mib", 1048576.0},
-                                                                    {"gb", 1073741824.0},
-                                                                    {"gib", 1073741824.0}}};
-  for (const auto& [name, factor] : sizes) {
-    if (lower == name) {
-      quantity = TargetMetric::Quantity::kMemory;
-      return *value * factor;
-    }
-  }
-  return std::nullopt;
+std::optional<double> take_limit(Tokens& tokens, TargetMetric::Quantity& quantity) {
+  const auto number = grammar::number_of(tokens.take());
+  if (!number) return std::nullopt;
+  const auto unit = grammar::unit_of(number->unit.empty() ? tokens.take() : number->unit);
+  if (!unit) return std::nullopt;
+  quantity = unit->quantity;
+  return number->value * unit->factor;
 }
 
 }  // namespace
@@ -161,8 +116,9 @@ Result<Scope> parse_scope(std::string_view text) {
   Tokens tokens = tokenize(text);
   const std::string first = to_lower(tokens.peek());
   if (tokens.at_end()) {
-    return fail(ErrorKind::kUsage, "The scope is empty; give general, forward, backward, or a "
-                                   "regime such as hidden_size<=1024.");
+    return fail(ErrorKind::kUsage,
+                "The scope is empty; give general, forward, backward, or a "
+                "regime such as hidden_size<=1024.");
   }
   if (first == "general") {
     tokens.take();
@@ -177,12 +133,7 @@ Result<Scope> parse_scope(std::string_view text) {
 }
 
 Result<TargetMetric> parse_target(std::string_view text) {
-  const auto malformed = [&] {
-    return fail(ErrorKind::kUsage,
-                fmt::format("The target '{}' is not understood; write it like \"forward under 0.3ms "
-                            "at hidden_size=4096\" or \"memory under 200MB\".",
-                            text));
-  };
+  const auto malformed = [&] { return fail(ErrorKind::kUsage, grammar::malformed_target(text)); };
   TargetMetric target;
   Tokens tokens = tokenize(text);
   bool memory = false;
@@ -194,8 +145,12 @@ Result<TargetMetric> parse_target(std::string_view text) {
     tokens.take();
   }
   const std::string word = to_lower(tokens.take());
-  if (word != "under" && word != "below" && word != "<" && word != "<=") return malformed();
-  const auto limit = limit_of(tokens, target.quantity);
+  const bool than = word == "less" && to_lower(tokens.peek()) == "than";
+  if (than) tokens.take();
+  if (!than && word != "under" && word != "below" && word != "<" && word != "<=") {
+    return malformed();
+  }
+  const auto limit = take_limit(tokens, target.quantity);
   if (!limit || *limit <= 0) return malformed();
   if (memory != (target.quantity == TargetMetric::Quantity::kMemory)) return malformed();
   target.limit = *limit;
@@ -208,17 +163,17 @@ Result<TargetMetric> parse_target(std::string_view text) {
 std::string to_string(const Scope& scope) {
   std::vector<std::string> parts;
   if (scope.pass) parts.push_back(to_string(*scope.pass));
-  for (const Condition& condition : scope.conditions) parts.push_back(text_of(condition));
+  for (const Condition& condition : scope.conditions) parts.push_back(grammar::text_of(condition));
   return parts.empty() ? "general" : join(parts, " ");
 }
 
 std::string to_string(const TargetMetric& target) {
   const bool memory = target.quantity == TargetMetric::Quantity::kMemory;
   std::string text = memory ? "memory" : to_string(target.pass);
-  text += memory ? fmt::format(" under {:g}MB", target.limit / 1048576.0)
-                 : fmt::format(" under {:g}us", target.limit);
+  text += memory ? fmt::format(" under {}MB", target.limit / 1048576.0)
+                 : fmt::format(" under {}us", target.limit);
   std::vector<std::string> parts;
-  for (const Condition& condition : target.conditions) parts.push_back(text_of(condition));
+  for (const Condition& condition : target.conditions) parts.push_back(grammar::text_of(condition));
   return parts.empty() ? text : text + " at " + join(parts, " ");
 }
 

@@ -38,10 +38,14 @@ std::string to_string(Autonomy autonomy) {
 
 std::string to_string(TargetGpu gpu) {
   switch (gpu) {
-    case TargetGpu::kAuto: return "auto";
-    case TargetGpu::kAmpere: return "ampere";
-    case TargetGpu::kHopper: return "hopper";
-    case TargetGpu::kBlackwell: return "blackwell";
+    case TargetGpu::kAuto:
+      return "auto";
+    case TargetGpu::kAmpere:
+      return "ampere";
+    case TargetGpu::kHopper:
+      return "hopper";
+    case TargetGpu::kBlackwell:
+      return "blackwell";
   }
   return "auto";
 }
@@ -66,11 +70,16 @@ std::optional<Pass> parse_pass(std::string_view text) {
 
 bool Condition::holds(double actual) const {
   switch (comparison) {
-    case Comparison::kLess: return actual < value;
-    case Comparison::kLessEqual: return actual <= value;
-    case Comparison::kGreater: return actual > value;
-    case Comparison::kGreaterEqual: return actual >= value;
-    case Comparison::kEqual: return actual == value;
+    case Comparison::kLess:
+      return actual < value;
+    case Comparison::kLessEqual:
+      return actual <= value;
+    case Comparison::kGreater:
+      return actual > value;
+    case Comparison::kGreaterEqual:
+      return actual >= value;
+    case Comparison::kEqual:
+      return actual == value;
   }
   return false;
 }
@@ -100,9 +109,9 @@ Result<Request> request_from_json(const Json& json) {
                     {Goal::kSpeed, Goal::kMemory, Goal::kBalanced});
   if (!goal) return tl::unexpected(goal.error());
   request.goal = *goal;
-  auto gpu = named(json, "target_gpu", TargetGpu::kAuto,
-                   {TargetGpu::kAuto, TargetGpu::kAmpere, TargetGpu::kHopper,
-                    TargetGpu::kBlackwell});
+  auto gpu =
+      named(json, "target_gpu", TargetGpu::kAuto,
+            {TargetGpu::kAuto, TargetGpu::kAmpere, TargetGpu::kHopper, TargetGpu::kBlackwell});
   if (!gpu) return tl::unexpected(gpu.error());
   request.gpu = *gpu;
   auto autonomy = named(json, "autonomy", Autonomy::kInteractive,
@@ -118,6 +127,11 @@ Result<Request> request_from_json(const Json& json) {
     request.target = *parsed;
   }
   request.max_variants = static_cast<int>(get_integer(json, "max_variants", 8));
+  if (request.max_variants < 1) {
+    return fail(ErrorKind::kUsage, "The request's max_variants is " +
+                                       std::to_string(request.max_variants) +
+                                       "; give a whole number of at least 1.");
+  }
   for (const Json& model : get_array(json, "models")) {
     if (model.is_string()) request.models.push_back(model.get<std::string>());
   }

@@ -41,7 +41,7 @@ struct Scope {
 struct TargetMetric {
   enum class Quantity { kTime, kMemory } quantity = Quantity::kTime;
   Pass pass = Pass::kFull;
-  double limit = 0;                   // microseconds, or bytes (1 MB = 2^20: as the stock script counts)
+  double limit = 0;  // microseconds, or bytes (1 MB = 2^20: as the stock script counts)
   std::vector<Condition> conditions;  // the cells that it names; none: every cell in scope
 };
 
@@ -82,8 +82,8 @@ struct ParsedSentence {
   std::vector<std::string> not_understood;  // stretches of words
 };
 
-// Deterministic. `kernels` are the checkout's op files: a name is found in any spelling ("RMS norm"). The error
-// (kUsage) names what is missing or contradictory.
+// Deterministic. `kernels` are the checkout's op files: a name is found in any spelling ("RMS
+// norm"). The error (kUsage) names what is missing or contradictory.
 Result<ParsedSentence> parse_sentence(std::string_view sentence,
                                       const std::vector<std::string>& kernels);
 // The table that is shown before anything runs.

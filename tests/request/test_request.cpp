@@ -24,7 +24,8 @@ TEST(Scope, PassesAndRegimes) {
 }
 
 TEST(Scope, MalformedOnesSayWhatIsAllowed) {
-  for (const char* text : {"", "sideways", "hidden_size", "T>=", "T>=many", "<=4"}) {
+  for (const char* text : {"", "sideways", "hidden_size", "T>=", "T>=many", "<=4", "T>=inf",
+                           "T>=4 and", "T<1024 and T>8192", "T>=4ms"}) {
     const auto scope = parse_scope(text);
     ASSERT_FALSE(scope) << text;
     EXPECT_EQ(scope.error().kind, ErrorKind::kUsage);
@@ -43,11 +44,15 @@ TEST(Target, TimesAndMemory) {
   EXPECT_EQ(memory->quantity, TargetMetric::Quantity::kMemory);
   EXPECT_EQ(memory->limit, 200.0 * (1 << 20));
   EXPECT_NEAR(parse_target("below 65 us")->limit, 65, 1e-9);
+  EXPECT_NEAR(parse_target("full less than 65 \xC2\xB5s")->limit, 65, 1e-9);
+  // Written and read again, no digit is lost.
+  EXPECT_EQ(parse_target(to_string(*parse_target("under 1234567.25us")))->limit, 1234567.25);
 }
 
 TEST(Target, MalformedOnesAreRefused) {
   for (const char* text : {"fast", "forward under soon", "memory under 3ms", "forward under 3MB",
-                           "under -1us", "forward over 3ms"}) {
+                           "under -1us", "forward over 3ms", "under inf ms", "under 0us", "under 3",
+                           "under 3 parsecs", "below 3us at T"}) {
     const auto target = parse_target(text);
     ASSERT_FALSE(target) << text;
     EXPECT_THAT(target.error().sentence, HasSubstr(text));
@@ -67,6 +72,7 @@ TEST(Request, ThereAndBack) {
   ASSERT_TRUE(again);
   EXPECT_EQ(to_json(*again), to_json(request));
   EXPECT_FALSE(request_from_json(Json{{"optimization_goal", "beauty"}}));
+  EXPECT_FALSE(request_from_json(Json{{"max_variants", 0}}));
 }
 
 }  // namespace
