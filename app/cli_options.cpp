@@ -48,9 +48,38 @@ void add_cells(CLI::App* app, CommandLine& line) {
       ->type_name("DIR");
 }
 
+// What a run is asked for: the seven fields of the request, the cells, and how it is run.
+void add_request(CLI::App* app, CommandLine& line) {
+  add_checkout(app, line);
+  add_kernel(app, line, false);
+  app->add_option("--request", line.run.sentence,
+                  "The request as one sentence, e.g. \"just optimize rms_norm backward, at most 5 "
+                  "variants\"; options win over it")
+      ->type_name("TEXT");
+  app->add_option("--goal", line.run.goal, "speed, memory or balanced (default: balanced)");
+  app->add_option("--scope", line.run.scope,
+                  "general, forward, backward, or a regime such as \"hidden_size<=1024\"");
+  app->add_option("--gpu", line.run.gpu,
+                  "auto, ampere, hopper or blackwell: also check that variants compile there");
+  app->add_option("--target", line.run.target,
+                  "Stop when met: \"forward under 0.3ms at hidden_size=4096\", \"memory under "
+                  "200MB\"");
+  app->add_flag("--autonomous", line.run.autonomous, "Ask nothing; take the first choice each time");
+  app->add_option("--max-variants", line.run.max_variants, "How many variants may be tried (8)")
+      ->check(CLI::PositiveNumber);
+  add_cells(app, line);
+  auto* record = app->add_option("--record", line.run.record_file,
+                                 "Keep what every child process answered, for a later --replay")
+                     ->type_name("FILE");
+  app->add_option("--replay", line.run.replay_file,
+                  "Answer every child process from a recording; what was not recorded is refused")
+      ->type_name("FILE")
+      ->excludes(record);
+}
+
 constexpr const char* kFooter =
-    "Exit codes: 0 done, 1 a gate failed, 2 bad usage, 3 pre-flight failed, 4 stopped by the user, 5 "
-    "internal.";
+    "Exit codes: 0 done (also an honest \"no headroom\" or \"no winner\"), 1 a gate failed, 2 bad "
+    "usage, 3 pre-flight failed, 4 stopped by the user (resumable), 5 internal.";
 
 }  // namespace
 
@@ -58,7 +87,8 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
   ParsedCommandLine parsed;
   CommandLine& line = parsed.line;
   CLI::App app{
-      "Measures Triton kernels of a Liger-Kernel checkout so that a verdict repeats.",
+      "Profiles a Triton kernel of a Liger-Kernel checkout and optimizes it through measured "
+      "variants.",
       "lwb"};
   app.footer(kFooter);
   app.set_version_flag("--version", LWB_VERSION);
@@ -74,6 +104,11 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
   add_checkout(add("doctor", "Check the checkout and this machine; changes nothing",
                    Command::kDoctor), line);
   add_checkout(add("kernels", "List every op file: ready or not, and why", Command::kKernels), line);
+  add_request(add("run", "From request to finished change; resumes where it stood", Command::kRun),
+              line);
+  add_request(add("profile", "Pre-flight and the profile stage only", Command::kProfile), line);
+  add_request(add("optimize", "Up to the approved winner; nothing is applied", Command::kOptimize),
+              line);
   CLI::App* measure = add("measure", "A/B of two kernel files in op time", Command::kMeasure);
   add_checkout(measure, line);
   add_kernel(measure, line, true);

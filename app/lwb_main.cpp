@@ -53,7 +53,7 @@ int show(const lwb::CommandLine& line) {
   const auto journal = checkout->workspace(line.run.kernel) / "journal.jsonl";
   if (!std::filesystem::exists(journal)) {
     return report_error({lwb::ErrorKind::kUsage,
-                         fmt::format("There is no run of {} in {}.",
+                         fmt::format("There is no run of {} in {}; start one with lwb run.",
                                      line.run.kernel, checkout->root.string()),
                          ""},
                         line.json);
@@ -65,6 +65,16 @@ int show(const lwb::CommandLine& line) {
   return 0;
 }
 
+int run(const lwb::CommandLine& line) {
+  const auto last = line.command == lwb::Command::kProfile ? lwb::LastStage::kProfile
+                                                           : lwb::LastStage::kOptimize;
+  auto outcome = lwb::run_pipeline(line.run, last, cancel_token, listener());
+  if (!outcome) return report_error(outcome.error(), line.json);
+  if (line.json) fmt::print("{}\n", lwb::print_json(outcome->state));
+  fmt::print(stderr, "{}: {}\n", outcome->outcome, outcome->sentence);
+  return outcome->exit_code;
+}
+
 int dispatch(const lwb::CommandLine& line) {
   switch (line.command) {
     case lwb::Command::kKernels: {
@@ -74,7 +84,7 @@ int dispatch(const lwb::CommandLine& line) {
       return 0;
     }
     case lwb::Command::kDoctor: {
-      auto preflight = lwb::doctor(line.run, cancel_token);
+      auto preflight = lwb::doctor(line.run, cancel_token, listener());
       if (!preflight) return report_error(preflight.error(), line.json);
       lwb::print_preflight(*preflight, line.json);
       return preflight->passed() ? 0 : 3;
@@ -88,6 +98,10 @@ int dispatch(const lwb::CommandLine& line) {
     }
     case lwb::Command::kShow:
       return show(line);
+    case lwb::Command::kRun:
+    case lwb::Command::kProfile:
+    case lwb::Command::kOptimize:
+      return run(line);
   }
   return 5;
 }

@@ -159,8 +159,7 @@ class Checks {
     } else if (name == "install") {
       take_install(data);
     } else if (name == "dispatch") {
-      add({"dispatch", "Implementation", Check::kInfo, "Dispatch of this op: " + data.dump() + ".",
-           "", ""});
+      take_dispatch(data);
     }
   }
 
@@ -172,18 +171,34 @@ class Checks {
     result_.gpu.driver = driver;
     result_.gpu.triton_version = before.triton_version;
     result_.gpu.python_version = before.python_version;
-    const bool has_gpu = !found.name.empty();
-    add({"torch", "PyTorch", ok && has_gpu ? Check::kOk : Check::kFailed,
-         !ok ? "torch cannot be imported by that Python."
-             : has_gpu ? fmt::format("torch {} sees {} (SM {}.{}, {} multiprocessors).",
-                                     found.torch_version, found.name, found.capability_major,
-                                     found.capability_minor, found.sm_count)
-                       : fmt::format("torch {} sees no CUDA GPU although it can be imported.",
-                                     found.torch_version),
-         !ok        ? "Install torch, or name another Python with --python."
-         : !has_gpu ? "Install a torch built for CUDA, and one that fits the driver."
-                    : "",
-         get_string(data, "traceback", get_string(data, "message"))});
+    const std::string version = found.torch_version;
+    if (ok && !found.name.empty()) {
+      add({"torch", "PyTorch", Check::kOk,
+           fmt::format("torch {} sees {} (SM {}.{}, {} multiprocessors).", version, found.name,
+                       found.capability_major, found.capability_minor, found.sm_count),
+           "", ""});
+      return;
+    }
+    const bool imported = !version.empty();
+    add({"torch", "PyTorch", Check::kFailed,
+         imported ? get_string(data, "message", "torch " + version + " sees no CUDA GPU.")
+                  : "torch cannot be imported by that Python.",
+         imported ? "Use a torch that is built for CUDA and fits the driver."
+                  : "Install torch, or name another Python with --python.",
+         get_string(data, "traceback")});
+  }
+
+  // What an ordinary user of this machine gets, where a dispatcher chooses (field-notes R1).
+  void take_dispatch(const Json& data) {
+    std::vector<std::string> chosen;
+    for (const auto& [name, entry] : get_object(data, "names").items()) {
+      chosen.push_back(name + ": " + get_string(entry, "chosen", "none"));
+    }
+    add({"dispatch", "Implementation", Check::kInfo,
+         chosen.empty() ? "No dispatcher stands between users and the op."
+                        : "Outside of the workbench the dispatcher chooses " + join(chosen, ", ") +
+                              "; children are made to use Triton.",
+         "", ""});
   }
 
   void take_import(const Json& data, bool ok) {

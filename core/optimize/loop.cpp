@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/diff/diff.h"
 #include "core/measure/measure_step.h"
+#include "core/measure/stock.h"
 #include "core/optimize/notebook.h"
 #include "core/optimize/proposals.h"
 #include "core/optimize/tuning.h"
@@ -203,9 +204,9 @@ class OptimizeLoop {
     if (!record.reason.empty()) return {};
     record.measured = true;
     record.verdicts = compare_sides(*measured, in_.original.name, record.name());
-    record.memory = measured->memory;
-    for (MemoryPeak peak : in_.stock_memory(0)) replace_peak(record.memory, peak);
-    for (MemoryPeak peak : in_.stock_memory(record.number)) replace_peak(record.memory, peak);
+    std::vector<MemoryPeak> stock = in_.stock_memory(0);
+    for (MemoryPeak& peak : in_.stock_memory(record.number)) stock.push_back(std::move(peak));
+    record.memory = merge_memory(measured->memory, stock);
     decide(record, in_.request, in_.scope);
     learn(record);
     return {};
@@ -215,17 +216,6 @@ class OptimizeLoop {
     return in_.request.budget_s > 0
                ? std::max(1.0, in_.request.budget_s - result_.gpu_seconds)
                : 0;
-  }
-
-  // The script's own peak, where it has one, wins over the peak of the call alone.
-  static void replace_peak(std::vector<MemoryPeak>& peaks, const MemoryPeak& peak) {
-    for (MemoryPeak& known : peaks) {
-      if (known.call == peak.call && known.side == peak.side) {
-        known = peak;
-        return;
-      }
-    }
-    peaks.push_back(peak);
   }
 
   void learn(VariantRecord& record) const {

@@ -74,7 +74,7 @@ std::vector<SettingsTable> tables_of(const std::vector<Hook>& hooks, const Tunin
     for (const SweepPoint& point : swept.points) {
       if (point.hook == hook.function) points.push_back(point);
     }
-    std::vector<ShapePoint> shapes = shape_points(hook, inputs.context.trace);
+    std::vector<ShapePoint> shapes = hook.shapes;
     std::erase_if(shapes, [&](const ShapePoint& shape) {
       return std::none_of(points.begin(), points.end(),
                           [&](const SweepPoint& p) { return p.call == shape.call; });

@@ -3,7 +3,6 @@
 #include "core/base/files.h"
 #include "core/pipeline/pipeline.h"
 #include "core/pipeline/workbench.h"
-#include "core/run/lock.h"
 
 namespace lwb {
 namespace {
@@ -28,6 +27,28 @@ std::vector<CapturedCall> replayable(const std::vector<CapturedCall>& calls) {
   return chosen;
 }
 
+Result<std::vector<FileComparison>> compare_repeatedly(Workbench& bench,
+                                                       const std::vector<Side>& sides,
+                                                       const std::vector<CapturedCall>& calls,
+                                                       const Request& request, int repeat,
+                                                       const Listener& listener) {
+  std::vector<FileComparison> comparisons;
+  for (int i = 1; i <= repeat; ++i) {
+    listener.say(fmt::format("measurement {} of {}: {} calls", i, repeat, calls.size()));
+    MeasureOptions options;
+    options.budget_s = request.budget_s;
+    options.seed = static_cast<std::uint64_t>(i);
+    auto measured = measure(*bench.runner, bench.tools, sides, calls, options);
+    if (!measured) return tl::unexpected(measured.error());
+    FileComparison comparison;
+    comparison.verdicts =
+        compare_sides(*measured, sides[0].name, sides[1].name, rule_for(options));
+    comparison.measurement = std::move(*measured);
+    comparisons.push_back(std::move(comparison));
+  }
+  return comparisons;
+}
+
 }  // namespace
 
 Result<std::vector<KernelEntry>> kernels_of(const RunOptions& options, const CancelToken& cancel) {
@@ -36,17 +57,17 @@ Result<std::vector<KernelEntry>> kernels_of(const RunOptions& options, const Can
   return (*bench)->kernels;
 }
 
-Result<Preflight> doctor(const RunOptions& options, const CancelToken& cancel) {
+Result<Preflight> doctor(const RunOptions& options, const CancelToken& cancel,
+                         const Listener& listener) {
   auto bench = open_workbench(options, cancel);
   if (!bench) return tl::unexpected(bench.error());
-  auto sandbox = make_sandbox(**bench, "doctor");
+  auto sandbox = make_sandbox(**bench, "doctor", cancel, listener);
   if (!sandbox) return tl::unexpected(sandbox.error());
+  const SandboxRemover remover{*sandbox};
   Request request;
   request.import_from_source = options.import_from_source;
-  auto preflight = run_preflight(*(*bench)->runner, (*bench)->tools, (*bench)->checkout, nullptr,
-                                 request, *sandbox);
-  sandbox->remove();
-  return preflight;
+  return run_preflight(*(*bench)->runner, (*bench)->tools, (*bench)->checkout, nullptr, request,
+                       *sandbox);
 }
 
 Json FileComparison::json() const {
@@ -75,45 +96,38 @@ Result<std::vector<FileComparison>> measure_files(const RunOptions& options,
   auto opened = open_workbench(options, cancel);
   if (!opened) return tl::unexpected(opened.error());
   Workbench& bench = **opened;
-  auto request = build_request(options);
+  auto request = build_request(options, bench.kernel_names(), listener.say);
   if (!request) return tl::unexpected(request.error());
   auto kernel = find_kernel(bench.kernels, request->kernel);
   if (!kernel) return tl::unexpected(kernel.error());
   if (!kernel->ready) {
     return fail(ErrorKind::kPreflight,
-                fmt::format("{} cannot be measured: {}", kernel->name, kernel->reason));
+                fmt::format("{} cannot be measured: {}.", kernel->name, kernel->reason));
   }
   auto old_text = kernel_text(against_file, bench.checkout.op_file(kernel->name));
   if (!old_text) return tl::unexpected(old_text.error());
   auto new_text = kernel_text(variant_file, {});
   if (!new_text) return tl::unexpected(new_text.error());
-  auto sandbox = make_sandbox(bench, "measure-" + kernel->name);
+  auto by_hand = calls_by_hand(*request);
+  if (!by_hand) return tl::unexpected(by_hand.error());
+
+  auto sandbox = make_sandbox(bench, "measure-" + kernel->name, cancel, listener);
   if (!sandbox) return tl::unexpected(sandbox.error());
+  const SandboxRemover remover{*sandbox};
+  if (auto locked = lock_gpu(bench, kernel->name, cancel, listener); !locked) {
+    return tl::unexpected(locked.error());
+  }
   auto original = sandbox->add_side("v0", kernel->name, *old_text);
   if (!original) return tl::unexpected(original.error());
   auto variant = sandbox->add_side("v1", kernel->name, *new_text);
   if (!variant) return tl::unexpected(variant.error());
+  const std::vector<Side> sides{side_of(*original), side_of(*variant)};
 
   listener.say("capturing the calls of the cells");
-  auto cells = capture_cells(bench, *sandbox, side_of(*original), *kernel, *request);
+  auto cells = capture_cells(bench, *sandbox, sides[0], *kernel, *request, std::move(*by_hand));
   if (!cells) return tl::unexpected(cells.error());
-  const std::vector<CapturedCall> calls = replayable(cells->calls.calls);
-  std::vector<FileComparison> comparisons;
-  for (int i = 1; i <= repeat; ++i) {
-    listener.say(fmt::format("measurement {} of {}: {} calls", i, repeat, calls.size()));
-    MeasureOptions measure_options;
-    measure_options.budget_s = request->budget_s;
-    measure_options.seed = static_cast<std::uint64_t>(i);
-    auto measured = measure(*bench.runner, bench.tools, {side_of(*original), side_of(*variant)},
-                            calls, measure_options);
-    if (!measured) return tl::unexpected(measured.error());
-    FileComparison comparison;
-    comparison.verdicts = compare_sides(*measured, "v0", "v1", rule_for(measure_options));
-    comparison.measurement = std::move(*measured);
-    comparisons.push_back(std::move(comparison));
-  }
-  sandbox->remove();
-  return comparisons;
+  return compare_repeatedly(bench, sides, replayable(cells->calls.calls), *request, repeat,
+                            listener);
 }
 
 }  // namespace lwb

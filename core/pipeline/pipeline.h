@@ -10,6 +10,7 @@
 #include "core/checkout/checkout.h"
 #include "core/checkout/preflight.h"
 #include "core/measure/op_time.h"
+#include "core/pipeline/listener.h"
 #include "core/pipeline/run_options.h"
 #include "core/process/process.h"
 #include "core/run/session.h"
@@ -18,12 +19,6 @@ namespace lwb {
 
 // How far a command goes.
 enum class LastStage { kProfile, kOptimize };
-
-struct Listener {
-  std::function<void(const std::string&)> say;    // one line for a person
-  std::function<void(const Progress&)> progress;
-  bool terminal = false;  // approvals may be asked on the terminal
-};
 
 struct RunOutcome {
   std::string outcome;  // PROFILED, NO_HEADROOM, NO_WINNER, WINNER, DECLINED
@@ -36,13 +31,9 @@ Result<RunOutcome> run_pipeline(const RunOptions& options, LastStage last, const
                                 const Listener& listener);
 
 // `lwb kernels`, `lwb doctor`.
-struct CheckoutView {
-  Checkout checkout;
-  PackageModel model;
-  std::vector<KernelEntry> kernels;
-};
 Result<std::vector<KernelEntry>> kernels_of(const RunOptions& options, const CancelToken& cancel);
-Result<Preflight> doctor(const RunOptions& options, const CancelToken& cancel);
+Result<Preflight> doctor(const RunOptions& options, const CancelToken& cancel,
+                         const Listener& listener);
 
 // `lwb measure`: A/B of two kernel files at the cells of the request.
 struct FileComparison {

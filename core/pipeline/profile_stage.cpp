@@ -40,7 +40,8 @@ class ProfileStage {
     auto cells = run_step(
         session_, step("capture the calls"),
         [&] {
-          return capture_cells(in_.bench, in_.sandbox, in_.original, in_.kernel, in_.request);
+          return capture_cells(in_.bench, in_.sandbox, in_.original, in_.kernel, in_.request,
+                               in_.by_hand);
         },
         [](const CaptureResult& r) { return to_json(r); }, capture_result_from_json);
     if (!cells) return tl::unexpected(cells.error());

@@ -39,6 +39,7 @@ struct ProfileInputs {
   const Gpu& gpu;
   Side original;
   std::string environment_key;
+  std::vector<CapturedCall> by_hand;
 };
 
 Result<ProfileResult> profile_stage(Session& session, const ProfileInputs& inputs);

@@ -13,7 +13,6 @@
 #include "core/pipeline/profile_document.h"
 #include "core/pipeline/profile_stage.h"
 #include "core/pipeline/workbench.h"
-#include "core/run/lock.h"
 #include "core/run/state.h"
 
 namespace lwb {
@@ -30,7 +29,7 @@ class Run {
 
   Result<RunOutcome> go() {
     using Part = Result<void> (Run::*)();
-    for (const Part part : {&Run::open, &Run::take_locks, &Run::preflight, &Run::open_journal,
+    for (const Part part : {&Run::open, &Run::preflight, &Run::open_journal,
                             &Run::snapshot}) {
       if (auto done = (this->*part)(); !done) return failed(done.error());
     }
@@ -47,7 +46,7 @@ class Run {
     auto bench = open_workbench(options_, cancel_);
     if (!bench) return tl::unexpected(bench.error());
     bench_ = std::move(*bench);
-    auto request = build_request(options_);
+    auto request = build_request(options_, bench_->kernel_names(), listener_.say);
     if (!request) return tl::unexpected(request.error());
     request_ = std::move(*request);
     auto kernel = find_kernel(bench_->kernels, request_.kernel);
@@ -57,27 +56,15 @@ class Run {
       return fail(ErrorKind::kPreflight,
                   fmt::format("{} cannot be optimized: {}", kernel_.name, kernel_.reason));
     }
-    if (!request_.calls_file.empty()) {
-      // Read now, so that a malformed file stops the run before anything is started.
-      if (auto calls = read_calls(request_.calls_file); !calls) {
-        return tl::unexpected(calls.error());
-      }
-    }
-    return {};
-  }
-
-  Result<void> take_locks() {
-    const auto waiting = [this](const LockOwner& owner) {
-      listener_.say("waiting for " + describe(owner));
-    };
-    auto lock = Lock::take(bench_->area / "run.lock", kernel_.name, cancel_, waiting);
-    if (!lock) return tl::unexpected(lock.error());
-    checkout_lock_ = std::move(*lock);
+    // Read now, so that a malformed file stops the run before anything is started.
+    auto calls = calls_by_hand(request_);
+    if (!calls) return tl::unexpected(calls.error());
+    by_hand_ = std::move(*calls);
     return {};
   }
 
   Result<void> preflight() {
-    auto sandbox = make_sandbox(*bench_, kernel_.name);
+    auto sandbox = make_sandbox(*bench_, kernel_.name, cancel_, listener_);
     if (!sandbox) return tl::unexpected(sandbox.error());
     sandbox_ = std::make_unique<Sandbox>(std::move(*sandbox));
     listener_.progress({"pre-flight", "checking the checkout and the machine", 0, 0});
@@ -99,19 +86,7 @@ class Run {
                               kernel_.name),
                   failures);
     }
-    return take_gpu_lock();
-  }
-
-  Result<void> take_gpu_lock() {
-    if (preflight_.gpu.uuid.empty() || !bench_->runner->recorded_on().empty()) return {};
-    auto file = gpu_lock_file(preflight_.gpu.uuid);
-    if (!file) return tl::unexpected(file.error());
-    auto lock = Lock::take(*file, kernel_.name, cancel_, [this](const LockOwner& owner) {
-      listener_.say("waiting for the GPU, which is used by " + describe(owner));
-    });
-    if (!lock) return tl::unexpected(lock.error());
-    gpu_lock_ = std::move(*lock);
-    return {};
+    return lock_gpu(*bench_, kernel_.name, cancel_, listener_);
   }
 
   // -------------------------------------------------------------------------- workspace, journal
@@ -207,7 +182,7 @@ class Run {
       return fail(ErrorKind::kInternal, "The kernel's module is not in the parsed package.");
     }
     const ProfileInputs inputs{*bench_,         *sandbox_, request_,  kernel_, *model,
-                               preflight_.gpu, original_, environment_key()};
+                               preflight_.gpu, original_, environment_key(), by_hand_};
     auto profile = profile_stage(shared, inputs);
     if (!profile) return tl::unexpected(profile.error());
     listener_.say(profile->roof.diagnosis);
@@ -376,7 +351,7 @@ class Run {
   std::unique_ptr<Workbench> bench_;
   Request request_;
   KernelEntry kernel_;
-  Lock checkout_lock_, gpu_lock_;
+  std::vector<CapturedCall> by_hand_;
   std::unique_ptr<Sandbox> sandbox_;
   Preflight preflight_;
   Workspace workspace_;

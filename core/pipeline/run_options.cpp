@@ -64,21 +64,28 @@ void apply_plain(const RunOptions& options, Request& request) {
   if (options.budget_s > 0) request.budget_s = options.budget_s;
   if (options.no_pull_request) request.pull_request = false;
   request.import_from_source = options.import_from_source;
-  request.accept_known_failures = options.accept_known_failures;
+  if (options.accept_known_failures) request.accept_known_failures = true;
   request.update_benchmark_csv = options.update_benchmark_csv;
 }
 
 }  // namespace
 
-Result<Request> build_request(const RunOptions& options) {
+Result<Request> build_request(const RunOptions& options, const std::vector<std::string>& kernels,
+                              const std::function<void(const std::string&)>& say) {
   Request request;
+  if (!options.sentence.empty()) {
+    auto parsed = parse_sentence(options.sentence, kernels, options.kernel);
+    if (!parsed) return tl::unexpected(parsed.error());
+    say("the sentence was understood as\n" + describe(*parsed));
+    request = std::move(parsed->request);
+  }
   if (auto applied = apply_choices(options, request); !applied) {
     return tl::unexpected(applied.error());
   }
   apply_plain(options, request);
   if (request.kernel.empty()) {
     return fail(ErrorKind::kUsage,
-                "No kernel is named; give --kernel NAME.");
+                "No kernel is named; give --kernel NAME, or name it in --request.");
   }
   return request;
 }

@@ -1,6 +1,7 @@
 // How a run was asked for: the request's fields as given, and where to run.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace lwb {
 struct RunOptions {
   std::string checkout;
   std::string kernel;
+  std::string sentence;  // the request in words; the other fields win over it
   std::string goal, scope, gpu, target;
   bool autonomous = false;
   int max_variants = 0;        // 0: not given
@@ -29,7 +31,9 @@ struct RunOptions {
   std::string work_area;       // sandboxes; "": the cache folder
 };
 
-// The request of these options; kUsage with one exact sentence.
-Result<Request> build_request(const RunOptions& options);
+// The request of these options; kUsage with one exact sentence. `kernels`: the names of the checkout's
+// op files, for the sentence. `say` is told how the sentence was understood.
+Result<Request> build_request(const RunOptions& options, const std::vector<std::string>& kernels,
+                              const std::function<void(const std::string&)>& say);
 
 }  // namespace lwb

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/process/child_environment.h"
 #include "core/process/recording.h"
 #include "core/report/template.h"
@@ -49,6 +51,24 @@ std::string gpu_name(ProcessRunner& runner, const Environment& environment) {
   const auto outcome = runner.run(spec);
   if (!outcome || !outcome->ok()) return "unknown GPU";
   return outcome->out.substr(0, outcome->out.find('\n'));
+}
+
+// The GPU that children see: the one that CUDA_VISIBLE_DEVICES names first, by UUID or by number in
+// the driver's (PCI) order, else the first. Empty when no driver answers.
+std::string gpu_uuid(ProcessRunner& runner, const Environment& environment) {
+  const auto set = environment.find("CUDA_VISIBLE_DEVICES");
+  const std::string wanted =
+      set == environment.end() ? "" : trim(set->second.substr(0, set->second.find(',')));
+  if (wanted.rfind("GPU-", 0) == 0) return wanted;
+  ProcessSpec spec;
+  spec.label = "UUIDs of the GPUs";
+  spec.argv = {"nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"};
+  spec.env = environment;
+  const auto outcome = runner.run(spec);
+  if (!outcome || !outcome->ok()) return {};
+  const auto lines = split_lines(outcome->out);
+  const auto index = static_cast<std::size_t>(std::max(0, std::atoi(wanted.c_str())));
+  return index < lines.size() ? trim(lines[index]) : std::string();
 }
 
 Result<void> choose_seam(Workbench& bench, const RunOptions& options, const CancelToken& cancel) {
@@ -115,7 +135,12 @@ Result<std::unique_ptr<Workbench>> open_workbench(const RunOptions& options,
   return bench;
 }
 
-Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose) {
+Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose, const CancelToken& cancel,
+                             const Listener& listener) {
+  auto lock = Lock::take(bench.area / (purpose + ".lock"), purpose, cancel,
+                         [&](const LockOwner& owner) { listener.say("waiting for " + describe(owner)); });
+  if (!lock) return tl::unexpected(lock.error());
+  bench.locks.push_back(std::move(*lock));
   auto sandbox = Sandbox::create(bench.checkout, bench.area, purpose);
   if (!sandbox) return sandbox;
   bench.tools.environment = environment_for(bench, sandbox->tree() / "src");
@@ -123,12 +148,35 @@ Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose) {
   return sandbox;
 }
 
+Result<void> lock_gpu(Workbench& bench, const std::string& kernel, const CancelToken& cancel,
+                      const Listener& listener) {
+  if (!bench.runner->recorded_on().empty()) return {};
+  const std::string uuid = gpu_uuid(*bench.system, bench.tools.environment);
+  if (uuid.empty()) return {};
+  auto file = gpu_lock_file(uuid);
+  if (!file) return tl::unexpected(file.error());
+  auto lock = Lock::take(*file, kernel, cancel, [&](const LockOwner& owner) {
+    listener.say("waiting for the GPU, which is used by " + describe(owner));
+  });
+  if (!lock) return tl::unexpected(lock.error());
+  bench.locks.push_back(std::move(*lock));
+  return {};
+}
+
 Side side_of(const PackageSide& side) {
   return {side.name, side.src, side.module, side.file, side.sha256};
 }
 
+Result<std::vector<CapturedCall>> calls_by_hand(const Request& request) {
+  if (request.calls_file.empty()) return std::vector<CapturedCall>{};
+  auto file = read_calls(request.calls_file);
+  if (!file) return tl::unexpected(file.error());
+  return std::move(file->calls);
+}
+
 Result<CaptureResult> capture_cells(Workbench& bench, const Sandbox& sandbox, const Side& original,
-                                    const KernelEntry& kernel, const Request& request) {
+                                    const KernelEntry& kernel, const Request& request,
+                                    std::vector<CapturedCall> by_hand) {
   CaptureJob job;
   job.side = original;
   job.kernel = kernel.name;
@@ -138,11 +186,7 @@ Result<CaptureResult> capture_cells(Workbench& bench, const Sandbox& sandbox, co
   job.x_values = request.x_values;
   auto captured = capture_calls(*bench.runner, bench.tools, job);
   if (!captured) return captured;
-  if (!request.calls_file.empty()) {
-    auto by_hand = read_calls(request.calls_file);
-    if (!by_hand) return tl::unexpected(by_hand.error());
-    for (CapturedCall& call : by_hand->calls) captured->calls.calls.push_back(std::move(call));
-  }
+  for (CapturedCall& call : by_hand) captured->calls.calls.push_back(std::move(call));
   return captured;
 }
 

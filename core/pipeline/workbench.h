@@ -4,14 +4,17 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/checkout/checkout.h"
 #include "core/checkout/sandbox.h"
 #include "core/kernel/parse.h"
 #include "core/measure/capture.h"
+#include "core/pipeline/listener.h"
 #include "core/pipeline/run_options.h"
 #include "core/process/process.h"
 #include "core/run/journaling_runner.h"
+#include "core/run/lock.h"
 
 namespace lwb {
 
@@ -24,6 +27,7 @@ struct Workbench {
   std::unique_ptr<SystemRunner> system;
   std::unique_ptr<ProcessRunner> recorded;  // recorder or replay, when asked for
   std::unique_ptr<JournalingRunner> runner;  // what everything is started by
+  std::vector<Lock> locks;                   // held until the command ends
 
   std::vector<std::string> kernel_names() const;
 };
@@ -32,14 +36,32 @@ struct Workbench {
 Result<std::unique_ptr<Workbench>> open_workbench(const RunOptions& options,
                                                   const CancelToken& cancel);
 
-// A sandbox for `purpose` ("rms_norm", "measure-rms_norm"): a name, not a date, so that recordings match.
-// From then on the children import from the sandbox.
-Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose);
+// A sandbox for `purpose` ("rms_norm", "measure-rms_norm"): a name, not a date, so that recordings
+// match. From then on the children import from it. A second command that wants the same one waits:
+// the lock is held by `bench`, and `listener` is told for whom.
+Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose, const CancelToken& cancel,
+                             const Listener& listener);
+
+// Removes the sandbox when a command ends, however it ends. A killed one is replaced by the next.
+struct SandboxRemover {
+  const Sandbox& sandbox;
+  ~SandboxRemover() { sandbox.remove(); }
+};
+
+// Waits until nobody else measures on the GPU that the children will see (spec section 9). Nothing
+// to wait for in a replay, or where no driver answers: what needs a GPU will say so.
+Result<void> lock_gpu(Workbench& bench, const std::string& kernel, const CancelToken& cancel,
+                      const Listener& listener);
 
 Side side_of(const PackageSide& side);
 
-// The cells: captured from the stock script by `original`, plus those of the request's calls file.
+// The calls of the request's calls file; none without one. kUsage when it is malformed, so read it
+// before anything costly is started.
+Result<std::vector<CapturedCall>> calls_by_hand(const Request& request);
+
+// The cells: captured from the stock script by `original`, then those by hand.
 Result<CaptureResult> capture_cells(Workbench& bench, const Sandbox& sandbox, const Side& original,
-                                    const KernelEntry& kernel, const Request& request);
+                                    const KernelEntry& kernel, const Request& request,
+                                    std::vector<CapturedCall> by_hand);
 
 }  // namespace lwb

@@ -83,9 +83,11 @@ struct ParsedSentence {
 };
 
 // Deterministic. `kernels` are the checkout's op files: a name is found in any spelling ("RMS
-// norm"). The error (kUsage) names what is missing or contradictory.
+// norm"). `chosen`: a kernel that was named outside of the sentence, which wins; empty: the sentence
+// has to name one. The error (kUsage) names what is missing or contradictory.
 Result<ParsedSentence> parse_sentence(std::string_view sentence,
-                                      const std::vector<std::string>& kernels);
+                                      const std::vector<std::string>& kernels,
+                                      const std::string& chosen = {});
 // The table that is shown before anything runs.
 std::string describe(const ParsedSentence&);
 

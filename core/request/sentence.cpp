@@ -43,16 +43,18 @@ void complete_fields(ParsedSentence& parsed) {
 }  // namespace
 
 Result<ParsedSentence> parse_sentence(std::string_view text,
-                                      const std::vector<std::string>& kernels) {
+                                      const std::vector<std::string>& kernels,
+                                      const std::string& chosen) {
   if (trim(text).empty()) {
     return fail(ErrorKind::kUsage,
                 "The request sentence is empty; say which kernel to optimize, like \"optimize "
                 "KERNEL for speed\".");
   }
   Reading reading = sentence::read_words(text);
-  if (auto kernel = sentence::read_kernel(reading, kernels); !kernel) {
-    return tl::unexpected(kernel.error());
-  }
+  auto kernel = sentence::read_kernel(
+      reading, chosen.empty() ? kernels : std::vector<std::string>{chosen});
+  if (!kernel && chosen.empty()) return tl::unexpected(kernel.error());
+  if (!chosen.empty()) reading.parsed.request.kernel = chosen;
   for (const Rule rule : {&sentence::read_autonomy, &sentence::read_switches}) {
     if (auto read = rule(reading); !read) return tl::unexpected(read.error());
   }

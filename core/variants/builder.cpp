@@ -283,6 +283,13 @@ Result<void> finish(const TechniqueContext& context, const VariantPlan& plan, Tu
     return fail(ErrorKind::kInternal, "The settings of " + launch.kernel +
                                           " are wanted where its shapes are not known.");
   }
+  for (const LaunchRecord* record : records_of(context, launch)) {
+    ShapePoint shape{record->call, {}, record->dtype};
+    for (const std::string& feature : tuned.hook.features) {
+      shape.features[feature] = record->locals.at(feature);
+    }
+    tuned.hook.shapes.push_back(std::move(shape));
+  }
   std::vector<Edit> own;
   std::string call = tuned.hook.function + "(";
   for (const std::string& feature : tuned.hook.features) call += feature + ", ";

@@ -18,6 +18,7 @@ struct Hook {
   Pass pass = Pass::kForward;
   std::vector<std::string> features;  // host variables that it decides by, defined before its first use
   std::vector<Knob> knobs;
+  std::vector<ShapePoint> shapes;  // where its launch ran in the trace
 };
 
 struct VariantPlan {

@@ -49,21 +49,24 @@ struct BucketChoice {
   std::string dtype;
   Settings settings;        // empty: the original's path is kept there
   double original_us = 0;   // geometric means over the calls of this shape
-  double best_us = 0;
+  double best_us = 0;       // of the chosen settings
 };
 
 struct SettingsTable {
   std::string function;                // name of the settings function
-  std::vector<std::string> features;   // argument order: widest-varying first
-  std::vector<BucketChoice> buckets;   // sorted by features
+  std::vector<std::string> features;   // its arguments, in this order; dtype and device follow
+  std::vector<BucketChoice> buckets;   // sorted by dtype, then by the values of `features`
   int capability_major = 0, capability_minor = 0;
   std::string gpu_name;
+
+  // Some bucket leaves the original's path.
+  bool changes_anything() const;
 };
 
 // Chooses per measured shape the settings with the best geometric mean over its calls. To keep the
 // function small and stable, among settings within `tolerance` of the best at a shape the one is
-// taken that is best elsewhere too (fewest distinct settings). The original's path is kept where the
-// gain is below `min_gain`.
+// taken that is best elsewhere too (fewest distinct settings, greedily). The original's path is kept
+// where the gain is below `min_gain`, and where a call of the shape has no time for it.
 SettingsTable choose_settings(const std::string& function, const std::vector<std::string>& features,
                               const std::vector<ShapePoint>& shapes,
                               const std::vector<SweepPoint>& points, double tolerance = 0.015,
@@ -71,6 +74,7 @@ SettingsTable choose_settings(const std::string& function, const std::vector<std
 
 // The function as Python source. Bucket borders lie at the geometric middle between neighbouring
 // measured values; outside the measured range, for other dtypes and architectures it returns None.
+// Neighbouring buckets with the same settings become one. The file has to import torch.
 std::string settings_function_source(const SettingsTable& table, const std::string& kernel);
 
 Json to_json(const SettingsTable&);
