@@ -202,6 +202,9 @@ class Checks {
   }
 
   void take_import(const Json& data, bool ok) {
+    for (const Json& name : get_array(data, "imports")) {
+      if (name.is_string()) result_.imports.push_back(name.get<std::string>());
+    }
     const std::string file = get_string(data, "file");
     const fs::path expected = sandbox_.tree() / "src";
     const bool ours = ok && (file.empty() || file.rfind(expected.string(), 0) == 0);

@@ -26,6 +26,8 @@ struct Check {
 struct Preflight {
   std::vector<Check> checks;
   Gpu gpu;
+  // Modules that the import of the op brings with it, without the package's own (not in json()).
+  std::vector<std::string> imports;
   bool passed() const;
   Json json() const;
 };

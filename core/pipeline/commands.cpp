@@ -123,6 +123,8 @@ Result<std::vector<FileComparison>> measure_files(const RunOptions& options,
   if (!variant) return tl::unexpected(variant.error());
   const std::vector<Side> sides{side_of(*original), side_of(*variant)};
 
+  // What op files usually import; what is absent is passed over.
+  keep_python_warm(bench, {"torch", "torch._dynamo", "triton", "triton.language", "transformers"});
   listener.say("capturing the calls of the cells");
   auto cells = capture_cells(bench, *sandbox, sides[0], *kernel, *request, std::move(*by_hand));
   if (!cells) return tl::unexpected(cells.error());

@@ -86,6 +86,7 @@ class Run {
                               kernel_.name),
                   failures);
     }
+    keep_python_warm(*bench_, preflight_.imports);
     return lock_gpu(*bench_, kernel_.name, cancel_, listener_);
   }
 

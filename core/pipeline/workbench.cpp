@@ -163,6 +163,15 @@ Result<void> lock_gpu(Workbench& bench, const std::string& kernel, const CancelT
   return {};
 }
 
+void keep_python_warm(Workbench& bench, const std::vector<std::string>& modules) {
+  if (!bench.runner->recorded_on().empty()) return;
+  const std::string script = (bench.tools.scripts / "lwb_standby.py").string();
+  bench.system->keep_standby({{bench.tools.python, "-u", script},
+                              bench.tools.environment,
+                              bench.tools.cwd,
+                              print_json(Json(modules))});
+}
+
 Side side_of(const PackageSide& side) {
   return {side.name, side.src, side.module, side.file, side.sha256};
 }

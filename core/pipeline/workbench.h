@@ -53,6 +53,10 @@ struct SandboxRemover {
 Result<void> lock_gpu(Workbench& bench, const std::string& kernel, const CancelToken& cancel,
                       const Listener& listener);
 
+// From now on our scripts are run by a Python that has `modules` imported already (what the import of
+// the package brings with it); nothing in a replay.
+void keep_python_warm(Workbench& bench, const std::vector<std::string>& modules);
+
 Side side_of(const PackageSide& side);
 
 // The calls of the request's calls file; none without one. kUsage when it is malformed, so read it

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <functional>
 #include <map>
 #include <string>
@@ -82,21 +83,37 @@ class ProcessRunner {
   virtual std::chrono::milliseconds child_wall() const = 0;
 };
 
+// A Python with its slow imports behind it that waits for the script that it is to run
+// (lwb_standby.py), so that a script need not wait for them.
+struct Standby {
+  std::vector<std::string> argv;  // {python, "-u", "…/lwb_standby.py"}
+  Environment env;
+  std::filesystem::path cwd;
+  std::string first_line;  // what it reads first
+};
+
 // Really starts programs: own session and process group, PDEATHSIG, watchdogs on wall time and
 // silence, SIGTERM then SIGKILL to the group after a grace of 3 s, streamed lines, exit truth. What
 // is left of the group when the child has ended by itself is killed too. run() works on any thread,
 // needs no event loop, and may be called on several threads at once (child_wall() then adds up).
 class SystemRunner final : public ProcessRunner {
  public:
-  explicit SystemRunner(const CancelToken* cancel = nullptr) : cancel_(cancel) {}
+  explicit SystemRunner(const CancelToken* cancel = nullptr);
+  ~SystemRunner() override;
   Result<ProcessOutcome> run(const ProcessSpec& spec, const LineSink& sink = {}) override;
   std::chrono::milliseconds child_wall() const override {
     return std::chrono::milliseconds(child_wall_ms_.load());
   }
+  // From now on a script beside the standby's own, with the same Python, environment and folder, is
+  // run by a standby that is started ahead; each runs one script, and the next is started then.
+  // Used on the thread that calls this alone.
+  void keep_standby(Standby standby);
 
  private:
+  class Spare;
   const CancelToken* cancel_;
   std::atomic<std::chrono::milliseconds::rep> child_wall_ms_{0};
+  std::unique_ptr<Spare> spare_;
 };
 
 // How a child ended, as the end of a sentence: "exited with code 1", "was killed by signal 9

@@ -8,6 +8,8 @@
 
 #include <QProcess>
 #include <QProcessEnvironment>
+#include <QThread>
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -15,6 +17,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/process/process.h"
 
@@ -34,14 +37,13 @@ milliseconds since(Clock::time_point start) {
 }
 
 // argv[0] as the child would find it: with a slash relative to its folder, else in its own PATH.
-std::string find_program(const ProcessSpec& spec) {
-  const std::string& name = spec.argv.front();
+std::string find_program(const std::string& name, const Environment& env,
+                         const std::filesystem::path& cwd) {
   std::error_code error;
-  const std::filesystem::path base =
-      spec.cwd.empty() ? std::filesystem::current_path(error) : spec.cwd;
+  const std::filesystem::path base = cwd.empty() ? std::filesystem::current_path(error) : cwd;
   if (name.find('/') != std::string::npos) return (base / name).string();
-  const auto path = spec.env.find("PATH");
-  if (path == spec.env.end()) return {};
+  const auto path = env.find("PATH");
+  if (path == env.end()) return {};
   for (const std::string& folder : split(path->second, ':')) {
     const std::filesystem::path candidate = base / (folder.empty() ? "." : folder) / name;
     if (std::filesystem::is_regular_file(candidate, error) &&
@@ -64,6 +66,28 @@ void set_up_child(pid_t parent) {
   for (const int number : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE, SIGXFSZ}) {
     ::signal(number, SIG_DFL);
   }
+}
+
+std::unique_ptr<QProcess> make_process(const std::string& program,
+                                       const std::vector<std::string>& argv,
+                                       const Environment& env, const std::filesystem::path& cwd,
+                                       bool with_stdin) {
+  auto process = std::make_unique<QProcess>();
+  process->setProgram(QString::fromStdString(program));
+  QStringList arguments;
+  for (std::size_t i = 1; i < argv.size(); ++i) arguments << QString::fromStdString(argv[i]);
+  process->setArguments(arguments);
+  QProcessEnvironment environment;
+  for (const auto& [name, value] : env) {
+    environment.insert(QString::fromStdString(name), QString::fromStdString(value));
+  }
+  // QProcess takes an empty environment for "inherit ours", which is never meant here.
+  if (environment.isEmpty()) environment.insert(QStringLiteral("LC_ALL"), QStringLiteral("C"));
+  process->setProcessEnvironment(environment);
+  process->setWorkingDirectory(QString::fromStdString(cwd.string()));
+  if (!with_stdin) process->setStandardInputFile(QProcess::nullDevice());
+  process->setChildProcessModifier([parent = ::getpid()] { set_up_child(parent); });
+  return process;
 }
 
 // Cuts one stream into lines and hands them to the sink.
@@ -123,8 +147,13 @@ bool group_runs(pid_t group) {
 // One child from start to end.
 class Child {
  public:
-  Child(const ProcessSpec& spec, const LineSink& sink, const CancelToken* cancel)
-      : spec_(spec), cancel_(cancel), out_(Stream::kOut, sink), err_(Stream::kErr, sink) {}
+  Child(const ProcessSpec& spec, const LineSink& sink, const CancelToken* cancel,
+        std::unique_ptr<QProcess> standby)
+      : spec_(spec),
+        cancel_(cancel),
+        out_(Stream::kOut, sink),
+        err_(Stream::kErr, sink),
+        process_(std::move(standby)) {}
 
   ProcessOutcome run() {
     if (!start()) {
@@ -145,13 +174,20 @@ class Child {
   }
 
  private:
+  // A standby is running already and reads its order.
   bool start() {
+    if (process_) {
+      started_ = last_output_ = Clock::now();
+      group_ = static_cast<pid_t>(process_->processId());
+      write_stdin(print_json(Json(spec_.argv.back())) + "\n" + spec_.stdin_text);
+      return true;
+    }
     started_ = last_output_ = Clock::now();
     if (spec_.argv.empty() || spec_.argv.front().empty()) {
       outcome_.err = "No program was named.";
       return false;
     }
-    const std::string program = find_program(spec_);
+    const std::string program = find_program(spec_.argv.front(), spec_.env, spec_.cwd);
     if (program.empty()) {
       outcome_.err = fmt::format(
           "The program {} is not in the child's PATH; install it or name it "
@@ -159,7 +195,7 @@ class Child {
           spec_.argv.front());
       return false;
     }
-    configure(program);
+    process_ = make_process(program, spec_.argv, spec_.env, spec_.cwd, !spec_.stdin_text.empty());
     process_->start();
     if (!process_->waitForStarted(-1)) {
       outcome_.err = fmt::format("The program {} could not be started in {} ({}).", program,
@@ -168,30 +204,13 @@ class Child {
       return false;
     }
     group_ = static_cast<pid_t>(process_->processId());
-    if (!spec_.stdin_text.empty()) {
-      process_->write(spec_.stdin_text.data(), static_cast<qint64>(spec_.stdin_text.size()));
-      process_->closeWriteChannel();  // takes effect when all is written
-    }
+    if (!spec_.stdin_text.empty()) write_stdin(spec_.stdin_text);
     return true;
   }
 
-  void configure(const std::string& program) {
-    process_->setProgram(QString::fromStdString(program));
-    QStringList arguments;
-    for (std::size_t i = 1; i < spec_.argv.size(); ++i) {
-      arguments << QString::fromStdString(spec_.argv[i]);
-    }
-    process_->setArguments(arguments);
-    QProcessEnvironment environment;
-    for (const auto& [name, value] : spec_.env) {
-      environment.insert(QString::fromStdString(name), QString::fromStdString(value));
-    }
-    // QProcess takes an empty environment for "inherit ours", which is never meant here.
-    if (environment.isEmpty()) environment.insert(QStringLiteral("LC_ALL"), QStringLiteral("C"));
-    process_->setProcessEnvironment(environment);
-    process_->setWorkingDirectory(QString::fromStdString(spec_.cwd.string()));
-    if (spec_.stdin_text.empty()) process_->setStandardInputFile(QProcess::nullDevice());
-    process_->setChildProcessModifier([parent = ::getpid()] { set_up_child(parent); });
+  void write_stdin(const std::string& text) {
+    process_->write(text.data(), static_cast<qint64>(text.size()));
+    process_->closeWriteChannel();  // takes effect when all is written
   }
 
   void watch() {
@@ -269,7 +288,7 @@ class Child {
   const CancelToken* cancel_;
   LineCutter out_;
   LineCutter err_;
-  std::unique_ptr<QProcess> process_ = std::make_unique<QProcess>();
+  std::unique_ptr<QProcess> process_;  // running already where a standby is taken
   pid_t group_ = 0;
   ProcessOutcome outcome_;
   Clock::time_point started_;
@@ -278,8 +297,71 @@ class Child {
 
 }  // namespace
 
+// The standby that waits, and how to start the next.
+class SystemRunner::Spare {
+ public:
+  explicit Spare(Standby standby) : standby_(std::move(standby)) { start(); }
+  ~Spare() { end(); }
+  Spare(const Spare&) = delete;
+  Spare& operator=(const Spare&) = delete;
+
+  // The waiting process where it fits what is asked for, and another one in its place; else null.
+  std::unique_ptr<QProcess> take(const ProcessSpec& spec) {
+    if (!fits(spec)) return nullptr;
+    std::unique_ptr<QProcess> taken = std::move(process_);
+    if (taken) taken->waitForReadyRead(0);  // so that a process that ended is seen to have ended
+    start();
+    if (!taken || taken->state() != QProcess::Running) return nullptr;
+    return taken;
+  }
+
+ private:
+  bool fits(const ProcessSpec& spec) const {
+    const auto& argv = standby_.argv;
+    return QThread::currentThread() == thread_ && spec.argv.size() == argv.size() &&
+           std::equal(argv.begin(), argv.end() - 1, spec.argv.begin()) &&
+           std::filesystem::path(spec.argv.back()).parent_path() ==
+               std::filesystem::path(argv.back()).parent_path() &&
+           spec.env == standby_.env && spec.cwd == standby_.cwd && !spec.stdin_text.empty();
+  }
+
+  void start() {
+    const std::string program = find_program(standby_.argv.front(), standby_.env, standby_.cwd);
+    if (program.empty()) return;
+    process_ = make_process(program, standby_.argv, standby_.env, standby_.cwd, true);
+    process_->start();
+    if (!process_->waitForStarted(-1)) {
+      process_.reset();
+      return;
+    }
+    const std::string line = standby_.first_line + "\n";
+    process_->write(line.data(), static_cast<qint64>(line.size()));
+    while (process_->bytesToWrite() > 0 && process_->waitForBytesWritten(5000)) {
+    }
+  }
+
+  void end() {
+    if (!process_ || process_->state() == QProcess::NotRunning) return;
+    ::kill(-static_cast<pid_t>(process_->processId()), SIGKILL);
+    process_->waitForFinished(2000);
+  }
+
+  Standby standby_;
+  QThread* thread_ = QThread::currentThread();
+  std::unique_ptr<QProcess> process_;
+};
+
+SystemRunner::~SystemRunner() = default;
+
+SystemRunner::SystemRunner(const CancelToken* cancel) : cancel_(cancel) {}
+
+void SystemRunner::keep_standby(Standby standby) {
+  spare_.reset();  // the one before ends first
+  spare_ = std::make_unique<Spare>(std::move(standby));
+}
+
 Result<ProcessOutcome> SystemRunner::run(const ProcessSpec& spec, const LineSink& sink) {
-  ProcessOutcome outcome = Child(spec, sink, cancel_).run();
+  ProcessOutcome outcome = Child(spec, sink, cancel_, spare_ ? spare_->take(spec) : nullptr).run();
   child_wall_ms_ += outcome.wall.count();
   return outcome;
 }

@@ -256,7 +256,13 @@ def import_fact(module_name: str, src: str | None, expected: str | None) -> dict
         sys.path.insert(0, src)
     module = importlib.import_module(module_name)
     file = os.path.realpath(module.__file__)
-    data = {"module": module_name, "file": file, "sha256": sha256_of(file), "expected_file": expected}
+    data = {
+        "module": module_name,
+        "file": file,
+        "sha256": sha256_of(file),
+        "expected_file": expected,
+        "imports": loaded_modules(module_name.partition(".")[0]),
+    }
     if expected is not None and file != os.path.realpath(expected):
         data.update(
             ok=False,
@@ -264,6 +270,18 @@ def import_fact(module_name: str, src: str | None, expected: str | None) -> dict
             message=f"{module_name} was imported from {file}, and the file to be changed is {expected}.",
         )
     return data
+
+
+def loaded_modules(package: str) -> list[str]:
+    """What the import of the package brings with it, in the order in which it was loaded."""
+    return [
+        name
+        for name, module in list(sys.modules.items())
+        if getattr(module, "__spec__", None) is not None
+        and getattr(module.__spec__, "origin", None) not in (None, "built-in", "frozen")
+        and not name.startswith(("lwb_", "__"))
+        and name.partition(".")[0] != package
+    ]
 
 
 def run(job: dict) -> None:
