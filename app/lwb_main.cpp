@@ -23,18 +23,41 @@ extern "C" void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+// One line for each new step, and every few seconds how far a long one is.
+class ProgressPrinter {
+ public:
+  void operator()(const lwb::Progress& now) {
+    const Clock::time_point time = Clock::now();
+    const bool fresh = now.stage != last_.stage || now.step != last_.step;
+    if (fresh) step_start_ = time;
+    const bool end = now.total > 0 && now.done == now.total;
+    if (!fresh && !end && time - printed_ < std::chrono::seconds(5)) return;
+    std::string far;
+    if (now.total > 0) {
+      far = fmt::format(" {}/{}", now.done, now.total);
+      if (now.done > 0 && !end) {
+        const double left = seconds(time - step_start_) * (now.total - now.done) / now.done;
+        far += fmt::format(", about {} left", lwb::format_duration(left));
+      }
+    }
+    fmt::print(stderr, "[{:>8}] {}: {}{}\n", lwb::format_duration(seconds(time - start_)), now.stage,
+               now.step, far);
+    last_ = now;
+    printed_ = time;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+  Clock::time_point start_ = Clock::now(), step_start_ = start_, printed_ = start_;
+  lwb::Progress last_;
+};
+
 lwb::Listener listener() {
-  const auto start = std::chrono::steady_clock::now();
   lwb::Listener result;
   result.terminal = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
   result.say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
-  result.progress = [start](const lwb::Progress& now) {
-    const double elapsed =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const std::string count = now.total > 0 ? fmt::format(" {}/{}", now.done, now.total) : "";
-    fmt::print(stderr, "[{:>8}] {}: {}{}\n", lwb::format_duration(elapsed), now.stage, now.step,
-               count);
-  };
+  result.progress = ProgressPrinter();
   return result;
 }
 

@@ -76,9 +76,7 @@ std::optional<Proposal> next_proposal(const std::vector<VariantRecord>& records,
                remaining.begin() + static_cast<long>(to));
     return all;
   };
-  // The first technique alone tells what it is worth; then everything together.
   std::vector<std::vector<std::string>> wishes;
-  if (records.size() == 1) wishes.push_back(with(0, 1));
   wishes.push_back(with(0, remaining.size()));
   for (std::size_t i = 0; i < remaining.size(); ++i) wishes.push_back(with(i, i + 1));
   for (auto& techniques : wishes) {

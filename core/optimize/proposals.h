@@ -19,10 +19,10 @@ struct Proposal {
   std::set<std::string> keep_original;
 };
 
-// v1 is the sweep. Then the technique of the largest expected gain; then all that remain, tuned
-// together (techniques interact: a deeper pipeline wants another grid); if that gained nothing, the remaining
-// ones one by one on top of the best. A MIXED variant is first gated. Nothing when all was tried. A set of techniques is
-// never proposed twice.
+// v1 is the sweep. Then all techniques that remain, tuned together (they interact: a deeper pipeline
+// wants another grid; and each has a knob that can leave it out); if that gained nothing, one by one
+// on top of the best, in the order of their expected gain. A MIXED variant is first gated. Nothing
+// when all was tried. A set of techniques is never proposed twice.
 std::optional<Proposal> next_proposal(const std::vector<VariantRecord>& records,
                                       const std::vector<StrategyItem>& order,
                                       const GuardrailLimits& limits = {});

@@ -130,20 +130,33 @@ class ProfileStage {
     return {};
   }
 
-  // The site whose pass is furthest from its floor decides what a technique can be worth.
+  // The call at which it is worth most decides a technique's place. One that does nothing at any
+  // measured call is not tried: what it did elsewhere would not have been measured.
   void add_to_order(const Technique& technique, const TechniqueContext& context,
                     const Applicability& where) {
     StrategyItem best;
     for (const Site& site : where.sites) {
       const Pass pass = pass_of(site);
       if (in_.request.scope.pass && *in_.request.scope.pass != pass) continue;
-      const Hypothesis hypothesis = technique.hypothesis(context, site, facts_of(pass));
-      if (best.technique.empty() || hypothesis.expected_gain > best.expected_gain) {
-        best = {technique.id(), hypothesis.text + " (" + hypothesis.basis + ")",
+      for (const RooflineRow& row : result_.roof.rows) {
+        if (row.pass != pass || !in_scope(row.call)) continue;
+        const Hypothesis hypothesis = technique.hypothesis(context, site, facts_of(row));
+        if (!best.technique.empty() && hypothesis.expected_gain <= best.expected_gain) continue;
+        best = {technique.id(),
+                fmt::format("{} ({} {}: {})", hypothesis.text, to_string(pass), row.call,
+                            hypothesis.basis),
                 hypothesis.expected_gain, pass};
       }
     }
-    if (!best.technique.empty()) result_.order.push_back(best);
+    if (best.expected_gain > 1) {
+      result_.order.push_back(best);
+    } else {
+      result_.not_applicable.push_back(technique.id() + ": applies, but does nothing at the measured calls");
+    }
+  }
+
+  bool in_scope(const std::string& call) const {
+    return result_.scope.empty() || result_.scope.count(call) > 0;
   }
 
   Pass pass_of(const Site& site) const {
@@ -158,19 +171,13 @@ class ProfileStage {
     return Pass::kBackward;
   }
 
-  Technique::PassFacts facts_of(Pass pass) const {
-    Technique::PassFacts facts;
-    for (const RooflineRow& row : result_.roof.rows) {
-      if (row.pass != pass || row.op_us <= facts.op_us) continue;
-      if (!result_.scope.empty() && result_.scope.count(row.call) == 0) continue;
-      facts.op_us = row.op_us;
-      facts.floor_us = row.floor_us;
-      if (const PassBytes* bytes = result_.trace.bytes_of(row.call, pass)) {
-        facts.read_bytes = bytes->read;
-        facts.written_bytes = bytes->written;
-      }
+  Technique::PassFacts facts_of(const RooflineRow& row) const {
+    Technique::PassFacts facts{row.call, row.pass, row.op_us, row.floor_us, 0, 0,
+                               result_.roof.best_copy_rate};
+    if (const PassBytes* bytes = result_.trace.bytes_of(row.call, row.pass)) {
+      facts.read_bytes = bytes->read;
+      facts.written_bytes = bytes->written;
     }
-    facts.copy_rate = result_.roof.best_copy_rate;
     return facts;
   }
 

@@ -48,9 +48,17 @@ PassBytes bytes_from(const Json& event) {
           get_bool(event, "forward_computes_gradients")};
 }
 
+FillRecord fill_from(const Json& event) {
+  return {get_string(event, "call"),
+          parse_pass(get_string(event, "pass")).value_or(Pass::kForward),
+          get_string(event, "host_function"), static_cast<int>(get_integer(event, "line")),
+          get_number(event, "bytes")};
+}
+
 void take(LaunchTrace& trace, const Json& event) {
   const std::string kind = get_string(event, "event");
   if (kind == "launch") trace.launches.push_back(launch_from(event));
+  if (kind == "fill") trace.fills.push_back(fill_from(event));
   if (kind == "bytes") trace.bytes.push_back(bytes_from(event));
   if (kind == "trace_failed") {
     trace.failures.push_back(get_string(event, "call") + " " + get_string(event, "pass") + ": " +
@@ -120,7 +128,15 @@ Json to_json(const LaunchTrace& trace) {
                      {"working_set", b.working_set},
                      {"forward_computes_gradients", b.forward_computes_gradients}});
   }
-  return {{"launches", launches}, {"bytes", bytes}, {"failures", trace.failures}};
+  Json fills = Json::array();
+  for (const FillRecord& f : trace.fills) {
+    fills.push_back({{"call", f.call},
+                     {"pass", to_string(f.pass)},
+                     {"host_function", f.host_function},
+                     {"line", f.line},
+                     {"bytes", f.bytes}});
+  }
+  return {{"launches", launches}, {"fills", fills}, {"bytes", bytes}, {"failures", trace.failures}};
 }
 
 Result<LaunchTrace> launch_trace_from_json(const Json& json) {
@@ -128,6 +144,7 @@ Result<LaunchTrace> launch_trace_from_json(const Json& json) {
   for (const Json& item : get_array(json, "launches")) {
     trace.launches.push_back(launch_from(item));
   }
+  for (const Json& item : get_array(json, "fills")) trace.fills.push_back(fill_from(item));
   for (const Json& item : get_array(json, "bytes")) trace.bytes.push_back(bytes_from(item));
   for (const Json& item : get_array(json, "failures")) {
     if (item.is_string()) trace.failures.push_back(item.get<std::string>());

@@ -38,8 +38,18 @@ struct PassBytes {
   bool forward_computes_gradients = false;
 };
 
+// A buffer that host code asked for filled with a value ("zeros_like"): a write of all its bytes.
+struct FillRecord {
+  std::string call;
+  Pass pass = Pass::kForward;
+  std::string host_function;  // plain name
+  int line = 0;
+  double bytes = 0;
+};
+
 struct LaunchTrace {
   std::vector<LaunchRecord> launches;
+  std::vector<FillRecord> fills;
   std::vector<PassBytes> bytes;
   std::vector<std::string> failures;
   const PassBytes* bytes_of(const std::string& call, Pass pass) const;

@@ -69,8 +69,11 @@ class Technique {
   virtual Result<std::vector<Edit>> edits(const TechniqueContext& context, const Site& site,
                                           const std::string& settings_variable,
                                           LaunchPlan& plan) const = 0;
-  // Bytes saved, share of a roof, waves: from the profile's numbers for the pass of `site`.
+  // One call's numbers in the pass of `site`. An expected gain of 1 says that the technique does
+  // nothing at that call.
   struct PassFacts {
+    std::string call;
+    Pass pass = Pass::kForward;
     double op_us = 0, floor_us = 0, read_bytes = 0, written_bytes = 0;
     double copy_rate = 0;  // bytes per second
   };

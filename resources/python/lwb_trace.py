@@ -22,7 +22,9 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 
+from collections.abc import Iterator
 from typing import Any
 
 import lwb_common
@@ -129,6 +131,45 @@ class LaunchWriter:
         if isinstance(value, tuple):
             return {"tuple": [self._argument(item) for item in value]}
         return _plain(value)
+
+
+@contextlib.contextmanager
+def watch_fills(writer: LaunchWriter) -> Iterator[None]:
+    """Tell of every buffer that host code asks for filled with a value: a write of all its bytes."""
+    import torch
+
+    names = ("zeros", "zeros_like", "ones", "ones_like", "full", "full_like")
+    places = [(torch, name) for name in names]
+    places += [(torch.Tensor, name) for name in ("new_zeros", "new_ones", "new_full")]
+    originals = [getattr(owner, name) for owner, name in places]
+
+    def watched(name: str, allocate: Any) -> Any:
+        def allocate_watched(*args: Any, **kwargs: Any) -> Any:
+            tensor = allocate(*args, **kwargs)
+            frame = sys._getframe(1)
+            emit(
+                {
+                    "event": "fill",
+                    "call": writer.call["id"],
+                    "pass": writer.current_pass,
+                    "function": name,
+                    "host_function": frame.f_code.co_name,
+                    "host_file": frame.f_code.co_filename,
+                    "line": frame.f_lineno,
+                    "bytes": tensor.numel() * tensor.element_size(),
+                }
+            )
+            return tensor
+
+        return allocate_watched
+
+    try:
+        for (owner, name), original in zip(places, originals):
+            setattr(owner, name, watched(name, original))
+        yield
+    finally:
+        for (owner, name), original in zip(places, originals):
+            setattr(owner, name, original)
 
 
 def _defaults(function: Any, names: list[str]) -> dict:
@@ -247,7 +288,10 @@ class Trace:
         lwb_common.synchronize(self.device)
 
     def _forward(self, writer: LaunchWriter | None, arguments: Arguments) -> tuple:
-        with watch_launches(writer) if writer else contextlib.nullcontext():
+        with contextlib.ExitStack() as watches:
+            if writer:
+                watches.enter_context(watch_launches(writer))
+                watches.enter_context(watch_fills(writer))
             outputs = lwb_common.run_forward(self.function, arguments, self.side)
         lwb_common.synchronize(self.device)
         return outputs
@@ -276,7 +320,7 @@ class Trace:
         watched.update(arguments.tensors)
         before = Snapshot(watched)
         writer.start("backward")
-        with watch_launches(writer):
+        with watch_launches(writer), watch_fills(writer):
             produced = lwb_common.run_backward(outputs, gradients, arguments, side=self.side)
         lwb_common.synchronize(self.device)
         written = Storages(g for g in produced.values() if g is not None)

@@ -22,22 +22,21 @@ TEST(NextProposal, TheSweepComesFirst) {
   EXPECT_TRUE(proposal->techniques.empty());
 }
 
-TEST(NextProposal, ThenTheBestTechniqueThenEverythingTogether) {
-  std::vector<VariantRecord> records{record(1, {}, Decision::kRejected, 1)};
-  EXPECT_THAT(next_proposal(records, kOrder)->techniques, ElementsAre("pipeline"));
-  records.push_back(record(2, {"pipeline"}, Decision::kAccepted, 1.4));
+TEST(NextProposal, ThenEverythingTogether) {
+  std::vector<VariantRecord> records{record(1, {}, Decision::kAccepted, 1.1)};
   const auto all = next_proposal(records, kOrder);
   EXPECT_THAT(all->techniques, ElementsAre("pipeline", "grid", "buffers"));
-  EXPECT_EQ(all->based_on, 2);
-  records.push_back(record(3, {"pipeline", "grid", "buffers"}, Decision::kAccepted, 1.6));
+  EXPECT_EQ(all->based_on, 1);
+  records.push_back(record(2, {"pipeline", "grid", "buffers"}, Decision::kAccepted, 1.6));
   EXPECT_FALSE(next_proposal(records, kOrder));
 }
 
 TEST(NextProposal, WhenEverythingTogetherFailsTheyAreTriedOneByOne) {
   std::vector<VariantRecord> records{record(1, {}, Decision::kRejected, 1),
-                                     record(2, {"pipeline"}, Decision::kAccepted, 1.4),
-                                     record(3, {"pipeline", "grid", "buffers"},
+                                     record(2, {"pipeline", "grid", "buffers"},
                                             Decision::kDiscarded, 1)};
+  EXPECT_THAT(next_proposal(records, kOrder)->techniques, ElementsAre("pipeline"));
+  records.push_back(record(3, {"pipeline"}, Decision::kAccepted, 1.4));
   EXPECT_THAT(next_proposal(records, kOrder)->techniques, ElementsAre("pipeline", "grid"));
   records.push_back(record(4, {"pipeline", "grid"}, Decision::kDiscarded, 1));
   EXPECT_THAT(next_proposal(records, kOrder)->techniques, ElementsAre("pipeline", "buffers"));

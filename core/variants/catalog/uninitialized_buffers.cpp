@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/text.h"
 #include "core/variants/builder_facts.h"
 #include "core/variants/catalog/techniques.h"
 
@@ -215,15 +216,21 @@ class UninitializedBuffers final : public Technique {
                                           std::to_string(site.line) + " of " + site.host_function + ".");
   }
 
-  Hypothesis hypothesis(const TechniqueContext&, const Site& site,
+  Hypothesis hypothesis(const TechniqueContext& context, const Site& site,
                         const PassFacts& facts) const override {
     Hypothesis result;
     result.text = "The zeros of " + site.what + " are written for nothing.";
-    // The written bytes hold the buffer once; setting it to zero moves at most as much again.
-    if (facts.copy_rate > 0 && facts.op_us > 0) {
-      const double saved = std::min(facts.written_bytes / facts.copy_rate * 1e6, facts.op_us / 2);
+    double bytes = 0;
+    for (const FillRecord& fill : context.trace.fills) {
+      const bool here = fill.host_function == last_part(site.host_function) && fill.line == site.line;
+      if (here && fill.call == facts.call && fill.pass == facts.pass) bytes += fill.bytes;
+    }
+    result.basis = "no such zeros were written at this call";
+    if (bytes > 0 && facts.copy_rate > 0 && facts.op_us > 0) {
+      // The copy rate counts a read and a write; a fill writes alone.
+      const double saved = std::min(bytes / facts.copy_rate * 1e6, facts.op_us / 2);
       result.expected_gain = facts.op_us / (facts.op_us - saved);
-      result.basis = "written bytes at the copy rate";
+      result.basis = format_bytes(bytes) + " at the copy rate";
     }
     return result;
   }
