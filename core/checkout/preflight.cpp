@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <future>
+
 #include "core/base/files.h"
 #include "core/base/text.h"
 
@@ -35,6 +38,9 @@ class Checks {
         sandbox_(sandbox) {}
 
   Result<Preflight> run() {
+    // The two that import the most and need no answer of the others run beside them.
+    begin_script();
+    begin_tests();
     using Part = Result<void> (Checks::*)();
     for (const Part part : {&Checks::op_file, &Checks::driver, &Checks::probe, &Checks::script,
                             &Checks::tests, &Checks::git, &Checks::disk, &Checks::tools}) {
@@ -237,10 +243,27 @@ class Checks {
          here ? "" : "Run pip install -e . in the checkout, or give --import-from-source.", ""});
   }
 
+  void begin_script() {
+    if (kernel_ == nullptr || kernel_->script.empty()) return;
+    script_file_ = sandbox_.tree() / fs::relative(kernel_->script, checkout_.root);
+    script_ = std::async(std::launch::async, [this] {
+      return start("start the benchmark script", {tools_.python, script_file_.string(), "--help"});
+    });
+  }
+
+  void begin_tests() {
+    if (kernel_ == nullptr || kernel_->tests.empty()) return;
+    test_file_ = sandbox_.tree() / fs::relative(kernel_->tests.front(), checkout_.root);
+    tests_ = std::async(std::launch::async, [this] {
+      return start("collect the tests", {tools_.python, "-m", "pytest", "--collect-only", "-q", "-p",
+                                         "no:cacheprovider", test_file_.string()});
+    });
+  }
+
   Result<void> script() {
-    if (kernel_ == nullptr || kernel_->script.empty()) return {};
-    const fs::path file = sandbox_.tree() / fs::relative(kernel_->script, checkout_.root);
-    auto help = start("start the benchmark script", {tools_.python, file.string(), "--help"});
+    if (!script_.valid()) return {};
+    const fs::path& file = script_file_;
+    auto help = script_.get();
     if (!help) return tl::unexpected(help.error());
     add({"script", "Benchmark script", help->ok() ? Check::kOk : Check::kFailed,
          help->ok() ? file.filename().string() + " starts."
@@ -251,10 +274,9 @@ class Checks {
   }
 
   Result<void> tests() {
-    if (kernel_ == nullptr || kernel_->tests.empty()) return {};
-    const fs::path file = sandbox_.tree() / fs::relative(kernel_->tests.front(), checkout_.root);
-    auto collected = start("collect the tests", {tools_.python, "-m", "pytest", "--collect-only",
-                                                 "-q", "-p", "no:cacheprovider", file.string()});
+    if (!tests_.valid()) return {};
+    const fs::path& file = test_file_;
+    auto collected = tests_.get();
     if (!collected) return tl::unexpected(collected.error());
     int count = 0;
     for (const std::string& line : split_lines(collected->out)) {
@@ -325,6 +347,8 @@ class Checks {
   const Request& request_;
   const Sandbox& sandbox_;
   Preflight result_;
+  fs::path script_file_, test_file_;
+  std::future<Result<ProcessOutcome>> script_, tests_;  // last: they end before the rest goes
 };
 
 }  // namespace

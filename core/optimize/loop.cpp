@@ -191,6 +191,7 @@ class OptimizeLoop {
     MeasureOptions options;
     options.rounds = in_.rounds;
     options.samples = in_.samples;
+    options.extra_rounds = 1;  // the best are measured with more once more
     options.budget_s = remaining_budget();
     auto measured = measure_step(session_, step("measure " + record.name(), {record.sha256}),
                                  in_.tools, {in_.original, side}, in_.calls, options);

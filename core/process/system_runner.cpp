@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -31,6 +32,7 @@ constexpr milliseconds kPoll{100};
 constexpr milliseconds kGrace{3000};    // between SIGTERM and SIGKILL
 constexpr milliseconds kGiveUp{10000};  // after SIGKILL: a process stuck in the driver stays
 constexpr std::size_t kErrorLimit = 4u << 20;
+constexpr int kStandbys = 2;
 
 milliseconds since(Clock::time_point start) {
   return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
@@ -297,10 +299,13 @@ class Child {
 
 }  // namespace
 
-// The standby that waits, and how to start the next.
+// The standbys that wait, and how to start the next. There are two, for a short script may end before
+// the one after it has its imports behind it.
 class SystemRunner::Spare {
  public:
-  explicit Spare(Standby standby) : standby_(std::move(standby)) { start(); }
+  explicit Spare(Standby standby) : standby_(std::move(standby)) {
+    for (int i = 0; i < kStandbys; ++i) start();
+  }
   ~Spare() { end(); }
   Spare(const Spare&) = delete;
   Spare& operator=(const Spare&) = delete;
@@ -308,10 +313,14 @@ class SystemRunner::Spare {
   // The waiting process where it fits what is asked for, and another one in its place; else null.
   std::unique_ptr<QProcess> take(const ProcessSpec& spec) {
     if (!fits(spec)) return nullptr;
-    std::unique_ptr<QProcess> taken = std::move(process_);
-    if (taken) taken->waitForReadyRead(0);  // so that a process that ended is seen to have ended
+    std::unique_ptr<QProcess> taken;
+    while (!taken && !waiting_.empty()) {
+      taken = std::move(waiting_.front());
+      waiting_.pop_front();
+      taken->waitForReadyRead(0);  // so that a process that ended is seen to have ended
+      if (taken->state() != QProcess::Running) taken.reset();
+    }
     start();
-    if (!taken || taken->state() != QProcess::Running) return nullptr;
     return taken;
   }
 
@@ -328,27 +337,27 @@ class SystemRunner::Spare {
   void start() {
     const std::string program = find_program(standby_.argv.front(), standby_.env, standby_.cwd);
     if (program.empty()) return;
-    process_ = make_process(program, standby_.argv, standby_.env, standby_.cwd, true);
-    process_->start();
-    if (!process_->waitForStarted(-1)) {
-      process_.reset();
-      return;
-    }
+    auto process = make_process(program, standby_.argv, standby_.env, standby_.cwd, true);
+    process->start();
+    if (!process->waitForStarted(-1)) return;
     const std::string line = standby_.first_line + "\n";
-    process_->write(line.data(), static_cast<qint64>(line.size()));
-    while (process_->bytesToWrite() > 0 && process_->waitForBytesWritten(5000)) {
+    process->write(line.data(), static_cast<qint64>(line.size()));
+    while (process->bytesToWrite() > 0 && process->waitForBytesWritten(5000)) {
     }
+    waiting_.push_back(std::move(process));
   }
 
   void end() {
-    if (!process_ || process_->state() == QProcess::NotRunning) return;
-    ::kill(-static_cast<pid_t>(process_->processId()), SIGKILL);
-    process_->waitForFinished(2000);
+    for (const auto& process : waiting_) {
+      if (process->state() == QProcess::NotRunning) continue;
+      ::kill(-static_cast<pid_t>(process->processId()), SIGKILL);
+      process->waitForFinished(2000);
+    }
   }
 
   Standby standby_;
   QThread* thread_ = QThread::currentThread();
-  std::unique_ptr<QProcess> process_;
+  std::deque<std::unique_ptr<QProcess>> waiting_;
 };
 
 SystemRunner::~SystemRunner() = default;

@@ -20,7 +20,7 @@ TOLERANCES = {
 }
 FLOAT8_TOLERANCE = 0.3
 # A point this much slower than the best so far is not timed to the end.
-HOPELESS = 1.5
+HOPELESS = 1.25
 SCREENING_SAMPLES = 2
 
 _COMPILE_ERRORS = (

@@ -28,6 +28,19 @@ class Recording:
     by an autotuner that has not tuned for its key is not known beforehand and not listed."""
 
     launches: list[tuple[str, Any, CompileJob | None]] = field(default_factory=list)
+    _work: list[tuple | None] = field(default_factory=list)
+
+    def add(self, name: str, kernel: Any, job: CompileJob | None, grid: Any, given: list) -> None:
+        self.launches.append((name, kernel, job))
+        scalars = tuple((type(v).__name__, v) for v in given if isinstance(v, (bool, int, float, str)))
+        what = job.identity if job is not None else id(kernel) if kernel is not None else None
+        known = what is not None and not callable(grid)
+        self._work.append((name, what, tuple(grid), scalars) if known else None)
+
+    def work(self) -> tuple | None:
+        """Equal for two recordings that do the same on the device: the same kernels with the same
+        grids and numbers. None when that is not known."""
+        return tuple(self._work) if self._work and None not in self._work else None
 
     def jobs(self) -> list[CompileJob]:
         return [job for _, _, job in self.launches if job is not None]
@@ -90,7 +103,8 @@ class Recorder:
                 kernel = original(self, *args, grid=grid, warmup=True, **kwargs)
             except Exception as error:
                 raise LaunchRefused(f"{type(error).__name__}: {error}") from error
-            recorder.current.launches.append((_name(self), kernel, recorder._captured))
+            given = [*args, *(v for _, v in sorted(kwargs.items()))]
+            recorder.current.add(_name(self), kernel, recorder._captured, grid, given)
             return kernel
 
         return run
@@ -118,7 +132,7 @@ class Recorder:
         recorder = self
 
         def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> None:
-            recorder.current.launches.append((_name(self), None, None))
+            recorder.current.add(_name(self), None, None, grid, [])
 
         return run
 

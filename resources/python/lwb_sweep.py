@@ -65,6 +65,8 @@ class Point:
     spills: int | None = None
     shared_bytes: int | None = None
     compile_ms: float = 0.0
+    twin: Point | None = None  # an earlier point that does the same on the device
+    event: dict | None = None  # what was told of it
 
     def facts(self) -> dict:
         return {
@@ -83,6 +85,7 @@ class Plan:
     call: dict
     points: list[Point]
     skipped: set[tuple]
+    by_work: dict[tuple, Point] = field(default_factory=dict)
 
     def key(self, point: Point) -> tuple:
         return settings_key(self.hook["function"], self.call["id"], point.settings)
@@ -254,6 +257,10 @@ class Sweep:
             point.refused = classify(error)
             self._stop_if_lost()
             return
+        work = point.recording.work()
+        if work is not None:
+            twin = plan.by_work.setdefault(work, point)
+            point.twin = twin if twin is not point else None
         for job in point.recording.jobs():
             self.pool.submit(job, self.target)
 
@@ -269,7 +276,12 @@ class Sweep:
                 if self.left_s() <= 0.0:
                     self._not_measured(plan, pending, "budget")
                     return
-                ready = [p for p in pending if self._compiled(p)]
+                for twin in [p for p in pending if p.twin is not None and p.twin.event is not None]:
+                    pending.remove(twin)
+                    self._tell(plan, twin, {**twin.twin.event, "settings": twin.settings})
+                ready = [p for p in pending if p.twin is None and self._compiled(p)]
+                if not pending:
+                    break
                 # The original path comes first: the others are held against it.
                 if not ready or (pending[0] is plan.points[0] and ready[0] is not pending[0]):
                     self.pool.poll(0.05)
@@ -325,11 +337,15 @@ class Sweep:
         }
         if message is not None:
             event["message"] = message
+        self._tell(plan, point, event, validation_ms)
+        if poisoned is not None:
+            raise Restart from poisoned
+
+    def _tell(self, plan: Plan, point: Point, event: dict, validation_ms: float = 0.0) -> None:
+        point.event = event
         emit(event)
         self.progress.step()
         self.results.add(result_of(plan.hook.get("kernel") or "", event, validation_ms))
-        if poisoned is not None:
-            raise Restart from poisoned
 
     def _load(self, plan: Plan, point: Point) -> tuple[str, str] | None:
         """Load the point's kernels and read what the compiler made of them. (status, message) when
@@ -434,9 +450,10 @@ class Bench:
     def time(self) -> tuple[list[float], str]:
         """Samples of the present settings. A point that the first two show to be hopeless gets no
         more."""
-        for _ in range(2):  # with the screen, three runs that do not count
-            prepare, call = self.step
-            call(prepare())
+        # With the screen, three runs that do not count; the spin is set anew, for host code may do
+        # more under other settings, and a hiccup at one point must not slow all that follow.
+        self.spin = SpinLength()
+        calibrate(self.clock, self.spin, [self.step], warmups=1)
         readings = self._samples(min(SCREENING_SAMPLES, self.sweep.samples))
         if median(readings) <= HOPELESS * self.best_us:
             readings += self._samples(self.sweep.samples - len(readings))

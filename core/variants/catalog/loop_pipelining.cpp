@@ -125,7 +125,7 @@ class LoopPipelining final : public Technique {
                                       "Loads of the next iterations run ahead of this one.", id()));
     }
     plan.parameters.push_back({name, "1", "loop_stages"});
-    plan.knobs.push_back({"loop_stages", {1, 2, 3, 4, 5}, 1, id()});
+    plan.knobs.push_back({"loop_stages", {1, 2, 3, 4}, 1, id()});
     return result;
   }
 

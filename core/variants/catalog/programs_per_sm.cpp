@@ -161,7 +161,7 @@ class ProgramsPerSm final : public Technique {
     const std::string line = count.indent + "# More than one program for each multiprocessor hides waits." +
                              newline + count.indent + count.name + " = " + count.name + " * " +
                              settings + ".get(\"programs_per_sm\", 1)" + newline;
-    plan.knobs.push_back({"programs_per_sm", {1, 2, 3, 4}, 1, id()});
+    plan.knobs.push_back({"programs_per_sm", {1, 2, 4}, 1, id()});
     return std::vector<Edit>{{count.anchor, count.anchor, line, id(),
                               "several programs share a multiprocessor and hide each other's waits"}};
   }
