@@ -68,6 +68,11 @@ void add_request(CLI::App* app, CommandLine& line) {
   app->add_option("--max-variants", line.run.max_variants, "How many variants may be tried (8)")
       ->check(CLI::PositiveNumber);
   add_cells(app, line);
+  app->add_flag("--no-pr", line.run.no_pull_request, "Make no branch and no pull request text");
+  app->add_flag("--accept-known-failures", line.run.accept_known_failures,
+                "Apply although tests fail that fail on the unchanged kernel too");
+  app->add_flag("--update-benchmark-csv", line.run.update_benchmark_csv,
+                "Also put the winner's rows into benchmark/data/all_benchmark_data.csv");
   auto* record = app->add_option("--record", line.run.record_file,
                                  "Keep what every child process answered, for a later --replay")
                      ->type_name("FILE");
@@ -104,10 +109,13 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
   add_checkout(add("doctor", "Check the checkout and this machine; changes nothing",
                    Command::kDoctor), line);
   add_checkout(add("kernels", "List every op file: ready or not, and why", Command::kKernels), line);
-  add_request(add("run", "From request to finished change; resumes where it stood", Command::kRun),
+  add_request(add("run", "All three stages, from request to finished change; resumes where it stood", Command::kRun),
               line);
   add_request(add("profile", "Pre-flight and the profile stage only", Command::kProfile), line);
   add_request(add("optimize", "Up to the approved winner; nothing is applied", Command::kOptimize),
+              line);
+  add_request(add("finalize", "Goes on with the approved winner: gates, the one write, report, branch",
+                  Command::kFinalize),
               line);
   CLI::App* measure = add("measure", "A/B of two kernel files in op time", Command::kMeasure);
   add_checkout(measure, line);

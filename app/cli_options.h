@@ -9,7 +9,7 @@
 
 namespace lwb {
 
-enum class Command { kDoctor, kKernels, kRun, kProfile, kOptimize, kMeasure, kShow };
+enum class Command { kDoctor, kKernels, kRun, kProfile, kOptimize, kFinalize, kMeasure, kShow };
 
 struct CommandLine {
   Command command = Command::kKernels;

@@ -89,11 +89,15 @@ int show(const lwb::CommandLine& line) {
 }
 
 int run(const lwb::CommandLine& line) {
-  const auto last = line.command == lwb::Command::kProfile ? lwb::LastStage::kProfile
-                                                           : lwb::LastStage::kOptimize;
+  const auto last = line.command == lwb::Command::kProfile    ? lwb::LastStage::kProfile
+                    : line.command == lwb::Command::kOptimize ? lwb::LastStage::kOptimize
+                                                              : lwb::LastStage::kFinalize;
   auto outcome = lwb::run_pipeline(line.run, last, cancel_token, listener());
   if (!outcome) return report_error(outcome.error(), line.json);
   if (line.json) fmt::print("{}\n", lwb::print_json(outcome->state));
+  for (const auto& [name, value] : outcome->summary.items()) {
+    if (value.is_string()) fmt::print(stderr, "{:<9} {}\n", name, value.get<std::string>());
+  }
   fmt::print(stderr, "{}: {}\n", outcome->outcome, outcome->sentence);
   return outcome->exit_code;
 }
@@ -124,6 +128,7 @@ int dispatch(const lwb::CommandLine& line) {
     case lwb::Command::kRun:
     case lwb::Command::kProfile:
     case lwb::Command::kOptimize:
+    case lwb::Command::kFinalize:
       return run(line);
   }
   return 5;

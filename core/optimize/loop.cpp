@@ -48,6 +48,20 @@ class OptimizeLoop {
     return result_;
   }
 
+  Result<std::optional<VariantRecord>> repair(const std::vector<VariantRecord>& records,
+                                              const VariantRecord& failed) {
+    if (failed.techniques.size() < 2) return std::nullopt;
+    result_.records = records;
+    Proposal proposal;
+    proposal.techniques = failed.techniques;
+    proposal.techniques.pop_back();
+    proposal.based_on = failed.number;
+    if (auto tried = try_variant(proposal); !tried) return tl::unexpected(tried.error());
+    const VariantRecord& made = result_.records.back();
+    if (made.decision != Decision::kAccepted) return std::nullopt;
+    return made;
+  }
+
  private:
   static tl::unexpected<Error> stopped() {
     return fail(ErrorKind::kStopped,
@@ -352,6 +366,12 @@ class OptimizeLoop {
 
 Result<OptimizeResult> optimize(Session& session, const OptimizeInputs& inputs) {
   return OptimizeLoop(session, inputs).run();
+}
+
+Result<std::optional<VariantRecord>> try_without_last(Session& session, const OptimizeInputs& inputs,
+                                                      const std::vector<VariantRecord>& records,
+                                                      const VariantRecord& failed) {
+  return OptimizeLoop(session, inputs).repair(records, failed);
 }
 
 }  // namespace lwb

@@ -71,4 +71,10 @@ struct OptimizeResult {
 
 Result<OptimizeResult> optimize(Session& session, const OptimizeInputs& inputs);
 
+// The repair for a winner that failed a gate: the same without the technique added last, tuned, tested
+// and measured like any variant. Nothing when it had one technique or none, or is not accepted.
+Result<std::optional<VariantRecord>> try_without_last(Session& session, const OptimizeInputs& inputs,
+                                                      const std::vector<VariantRecord>& records,
+                                                      const VariantRecord& failed);
+
 }  // namespace lwb

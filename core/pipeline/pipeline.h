@@ -18,13 +18,15 @@
 namespace lwb {
 
 // How far a command goes.
-enum class LastStage { kProfile, kOptimize };
+enum class LastStage { kProfile, kOptimize, kFinalize };
 
 struct RunOutcome {
-  std::string outcome;  // PROFILED, NO_HEADROOM, NO_WINNER, WINNER, DECLINED
+  // PROFILED, NO_HEADROOM, NO_WINNER, WINNER, DECLINED, APPLIED, NOT_APPLIED, REVERTED
+  std::string outcome;
   std::string sentence;
   int exit_code = 0;
   Json state;  // the fold of the journal
+  Json summary = Json::object();  // before and after, where a winner went through the gates
 };
 
 Result<RunOutcome> run_pipeline(const RunOptions& options, LastStage last, const CancelToken& cancel,

@@ -10,6 +10,7 @@
 #include "core/optimize/loop.h"
 #include "core/optimize/notebook.h"
 #include "core/pipeline/pipeline.h"
+#include "core/pipeline/finalize_stage.h"
 #include "core/pipeline/profile_document.h"
 #include "core/pipeline/profile_stage.h"
 #include "core/pipeline/workbench.h"
@@ -93,10 +94,7 @@ class Run {
   // -------------------------------------------------------------------------- workspace, journal
 
   Result<void> open_journal() {
-    workspace_ = {bench_->checkout.workspace(kernel_.name), kernel_.name};
-    auto text = read_file(bench_->checkout.op_file(kernel_.name));
-    if (!text) return tl::unexpected(text.error());
-    original_text_ = std::move(*text);
+    if (auto text = take_original_text(); !text) return text;
     auto kept = keep_earlier_run();
     if (!kept) return tl::unexpected(kept.error());
     if (auto made = create_workspace(workspace_); !made) return made;
@@ -124,7 +122,35 @@ class Run {
     return journal_.append("preflight", preflight_.json());
   }
 
-  // True: the journal in place is of this request and not finished, so the run goes on with it.
+  // The kernel file as the user has it; where an earlier start of this run was killed after it had
+  // written the winner, the text from before.
+  Result<void> take_original_text() {
+    workspace_ = {bench_->checkout.workspace(kernel_.name), kernel_.name};
+    const fs::path file = bench_->checkout.op_file(kernel_.name);
+    auto text = read_file(file);
+    if (!text) return tl::unexpected(text.error());
+    original_text_ = std::move(*text);
+    if (!fs::exists(workspace_.journal())) return {};
+    auto journal = Journal::open(workspace_.journal());
+    if (!journal || fold(journal->events()).finished) return {};
+    auto state = state_of_apply(*journal, file);
+    if (!state) return tl::unexpected(state.error());
+    if (*state != ApplyState::kNever) listener_.say(describe(*state, file));
+    if (*state != ApplyState::kApplied) return {};
+    auto before = read_file(workspace_.original());
+    if (!before) return tl::unexpected(before.error());
+    original_text_ = std::move(*before);
+    return {};
+  }
+
+  // Whether this command goes on where a run with this outcome ended ("" : it did not end).
+  bool goes_on_after(const std::string& outcome) const {
+    if (outcome.empty()) return true;
+    if (last_ == LastStage::kOptimize) return outcome == "PROFILED";
+    return last_ == LastStage::kFinalize && (outcome == "PROFILED" || outcome == "WINNER");
+  }
+
+  // True: the journal in place is of this request and can be gone on with.
   Result<bool> keep_earlier_run() {
     if (!fs::exists(workspace_.journal())) return false;
     auto events = read_journal(workspace_.journal());
@@ -134,8 +160,8 @@ class Run {
       for (const Event& event : *events) {
         if (event.type == "run_started") snapshot = get_string(event.data, "original_sha256");
       }
-      if (!state.finished && state.request == to_json(request_) &&
-          snapshot == sha256_hex(original_text_)) {
+      if (goes_on_after(state.finished ? state.outcome : "") &&
+          state.request == to_json(request_) && snapshot == sha256_hex(original_text_)) {
         listener_.say("going on with the run that stands in " + workspace_.root.string());
         return true;
       }
@@ -150,6 +176,7 @@ class Run {
     if (auto saved = write_file_atomically(workspace_.original(), original_text_); !saved) {
       return saved;
     }
+    if (auto put = sandbox_->put_kernel(kernel_.name, original_text_); !put) return put;
     auto side = sandbox_->add_side("v0", kernel_.name, original_text_);
     if (!side) return tl::unexpected(side.error());
     original_ = side_of(*side);
@@ -196,9 +223,29 @@ class Run {
       return RunOutcome{"PROFILED", "The profile is in " + (workspace_.root / "profile.md").string(),
                         0, {}};
     }
-    auto optimized = optimize_stage(shared, *model, *profile);
+    const OptimizeInputs optimizing = optimize_inputs(*model, *profile);
+    auto optimized = optimize(shared, optimizing);
     if (!optimized) return tl::unexpected(optimized.error());
-    return approve_winner(shared, *optimized);
+    int chosen = 0;
+    auto outcome = approve_winner(shared, *optimized, chosen);
+    if (!outcome || chosen == 0 || last_ == LastStage::kOptimize) return outcome;
+    return finalize(shared, optimizing, *profile, *optimized, chosen);
+  }
+
+  Result<RunOutcome> finalize(Session& shared, const OptimizeInputs& optimizing,
+                              const ProfileResult& profile, const OptimizeResult& optimized,
+                              int chosen) {
+    const FinalizeInputs inputs{
+        *bench_, *sandbox_, request_, kernel_, preflight_.gpu, original_text_, environment_key(),
+        profile, optimized, chosen, request_.autonomy != Autonomy::kAutonomous, listener_.say,
+        [&](const VariantRecord& failed) {
+          return try_without_last(shared, optimizing, optimized.records, failed);
+        }};
+    auto result = finalize_stage(shared, inputs);
+    if (!result) return tl::unexpected(result.error());
+    RunOutcome outcome{result->outcome, result->sentence, result->exit_code, {}};
+    outcome.summary = std::move(result->summary);
+    return outcome;
   }
 
   Result<bool> approve_profile(Session& shared, const ProfileResult& profile) {
@@ -213,8 +260,7 @@ class Run {
     return answer->choice == kGoOn;
   }
 
-  Result<OptimizeResult> optimize_stage(Session& shared, const SourceModel& model,
-                                        const ProfileResult& profile) {
+  OptimizeInputs optimize_inputs(const SourceModel& model, const ProfileResult& profile) {
     OptimizeInputs inputs;
     inputs.request = request_;
     inputs.original_text = original_text_;
@@ -249,13 +295,13 @@ class Run {
       if (!table) return {};
       return stock_memory_peaks(*table, profile.calls, "v" + std::to_string(number));
     };
-    return optimize(shared, inputs);
+    return inputs;
   }
 
-  // The smallest call of each kind (same function and arguments but for sizes): correctness does not
-  // need the large ones, and float64 of those would not fit.
-  static std::vector<CapturedCall> smoke_calls(const std::vector<CapturedCall>& calls) {
-    std::map<std::string, std::pair<double, const CapturedCall*>> smallest;
+  // The smallest call of each kind (same function and arguments but for sizes), and the largest.
+  static std::vector<CapturedCall> smoke_calls(const std::vector<CapturedCall>& calls,
+                                               bool largest_too) {
+    std::map<std::string, std::pair<double, const CapturedCall*>> smallest, largest;
     for (const CapturedCall& call : calls) {
       std::string kind = get_object(call.json, "function").dump();
       double elements = 0;
@@ -270,27 +316,42 @@ class Run {
         elements += count;
         kind += "tensor" + get_string(tensor, "dtype");
       }
-      auto& best = smallest[kind];
-      if (best.second == nullptr || elements < best.first) best = {elements, &call};
+      auto& low = smallest[kind];
+      if (low.second == nullptr || elements < low.first) low = {elements, &call};
+      auto& high = largest[kind];
+      if (high.second == nullptr || elements > high.first) high = {elements, &call};
     }
     std::vector<CapturedCall> chosen;
     for (const auto& [kind, best] : smallest) chosen.push_back(*best.second);
+    for (const auto& [kind, best] : largest) {
+      if (largest_too && smallest.at(kind).second != best.second) chosen.push_back(*best.second);
+    }
     return chosen;
   }
 
+  // In float32, where a wrong formula shows best, and in the calls' own dtypes at the smallest and
+  // the largest of each kind, where the tuned settings apply.
   Result<CheckReport> smoke(const Side& variant, const ProfileResult& profile) {
-    SmokeJob job;
-    job.original = original_;
-    job.variant = variant;
-    job.calls = smoke_calls(profile.calls);
-    job.seeds = {1};
-    job.label = "smoke " + variant.name;
-    auto judged = run_smoke(*bench_->runner, bench_->tools, job);
-    if (!judged) return tl::unexpected(judged.error());
-    return CheckReport{judged->passed, judged->failures, judged->remarks};
+    CheckReport report;
+    for (const bool own_dtype : {false, true}) {
+      SmokeJob job;
+      job.original = original_;
+      job.variant = variant;
+      job.calls = smoke_calls(profile.calls, own_dtype);
+      job.seeds = {1};
+      if (own_dtype) job.dtype.clear();
+      job.label = fmt::format("smoke {}{}", variant.name, own_dtype ? " in its own dtype" : "");
+      auto judged = run_smoke(*bench_->runner, bench_->tools, job);
+      if (!judged) return tl::unexpected(judged.error());
+      report.passed = report.passed && judged->passed;
+      report.failures.insert(report.failures.end(), judged->failures.begin(), judged->failures.end());
+      report.remarks.insert(report.remarks.end(), judged->remarks.begin(), judged->remarks.end());
+      if (!report.passed) break;
+    }
+    return report;
   }
 
-  Result<RunOutcome> approve_winner(Session& shared, const OptimizeResult& result) {
+  Result<RunOutcome> approve_winner(Session& shared, const OptimizeResult& result, int& chosen) {
     if (result.winner == 0) {
       return RunOutcome{"NO_WINNER",
                         result.winner_reason + " Stopped because " + result.stop_reason + ".", 0, {}};
@@ -309,11 +370,15 @@ class Run {
     if (answer->choice == kNoWinner) {
       return RunOutcome{"DECLINED", "No winner, as chosen; nothing was changed.", 0, {}};
     }
+    chosen = result.winner;
+    for (const VariantRecord& record : result.records) {
+      if (answer->choice == "Choose " + record.name()) chosen = record.number;
+    }
     return RunOutcome{
         "WINNER",
         fmt::format("{}: {} {} The variant is {}; the checkout's kernel file was not changed.",
                     answer->choice, result.winner_reason, "Stopped because " + result.stop_reason + ".",
-                    workspace_.variant(result.winner).string()),
+                    workspace_.variant(chosen).string()),
         0,
         {}};
   }
@@ -324,6 +389,7 @@ class Run {
     if (auto written = journal_.append("run_finished", {{"outcome", outcome.outcome},
                                                         {"exit_code", outcome.exit_code},
                                                         {"sentence", outcome.sentence},
+                                                        {"summary", outcome.summary},
                                                         {"child_seconds",
                                                          static_cast<double>(
                                                              bench_->runner->child_wall().count()) /

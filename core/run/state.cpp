@@ -30,6 +30,10 @@ void start_run(RunState& state, const Json& data) {
 
 void start_step(RunState& state, const Json& data) {
   const std::string name = get_string(data, "stage");
+  // A later command went on with a run that had ended at an earlier stage.
+  state.finished = false;
+  state.outcome.clear();
+  state.sentence.clear();
   // A stage ends when a step of another one starts.
   for (StageView& stage : state.stages) {
     if (stage.state == StageState::kRunning && stage.name != name) stage.state = StageState::kDone;

@@ -6,12 +6,15 @@ LWB_PYTEST_MODULE      module whose file and SHA-256 are reported as `imported`
 LWB_PYTEST_TIMEOUT_S   seconds that one test may take; then every thread's traceback goes to
                        standard error, the test is reported as failed, and the process ends with
                        exit code 124 (a hang inside a driver cannot be interrupted any other way)
+LWB_PYTEST_RESUME      1: tests that the events file knows already are not run again, whether they
+                       ended or took the process with them
 LWB_PYTEST_ONLY_DTYPE  run only tests whose parameters hold this torch dtype (`float32`): test ids
                        name dtypes as `dtype0`, so -k cannot select them
 """
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import os
@@ -85,11 +88,15 @@ class Plugin:
         self.watchdog = Watchdog(events, limit_s)
         self.module = module
         self.dtype = dtype
+        self.known: set[str] = set()
         self.reported = False
         self.reports: dict[str, list[Any]] = {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: Any, items: list) -> None:
+        if self.known:
+            config.hook.pytest_deselected(items=[item for item in items if item.nodeid in self.known])
+            items[:] = [item for item in items if item.nodeid not in self.known]
         if self.dtype:
             chosen = [item for item in items if self._has_dtype(item)]
             config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
@@ -102,6 +109,7 @@ class Plugin:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # the form that pytest 7 knows too
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
+        self.events.write({"event": "started", "id": item.nodeid})
         self.watchdog.start(item.nodeid)
         try:
             yield
@@ -146,6 +154,19 @@ class Plugin:
                            "sha256": _sha256(file)})  # fmt: skip
 
 
+def known_tests(path: str | None) -> set[str]:
+    """Tests that an earlier process of this run finished or started."""
+    known: set[str] = set()
+    if path and os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                with contextlib.suppress(ValueError):  # the last line of a killed process
+                    event = json.loads(line)
+                    if event.get("event") in ("test", "started"):
+                        known.add(event["id"])
+    return known
+
+
 def outcome_of(reports: list) -> tuple[str, str]:
     """One outcome for the phases of one test."""
     for report in reports:
@@ -183,4 +204,7 @@ def pytest_configure(config: Any) -> None:
     module = os.environ.get("LWB_PYTEST_MODULE")
     events = Events(os.environ.get("LWB_PYTEST_EVENTS"))
     limit = float(os.environ.get("LWB_PYTEST_TIMEOUT_S") or 0)
-    config.pluginmanager.register(Plugin(events, limit, module, os.environ.get("LWB_PYTEST_ONLY_DTYPE")), "lwb-gate")
+    plugin = Plugin(events, limit, module, os.environ.get("LWB_PYTEST_ONLY_DTYPE"))
+    if os.environ.get("LWB_PYTEST_RESUME") == "1":
+        plugin.known = known_tests(os.environ.get("LWB_PYTEST_EVENTS"))
+    config.pluginmanager.register(plugin, "lwb-gate")

@@ -1,0 +1,514 @@
+#include "core/pipeline/finalize_stage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/checkout/git.h"
+#include "core/diff/diff.h"
+#include "core/finalize/plots.h"
+#include "core/finalize/pull_request.h"
+#include "core/finalize/style_gate.h"
+#include "core/measure/script.h"
+#include "core/optimize/notebook.h"
+#include "core/pipeline/report_document.h"
+#include "core/report/template.h"
+#include "core/variants/builder.h"
+
+namespace lwb {
+namespace {
+
+constexpr const char* kDoNotApply = "Do not apply";
+constexpr const char* kKeep = "Keep the change";
+constexpr const char* kRevert = "Revert to the original";
+constexpr const char* kLeaveBranch = "Leave the branch unsent";
+constexpr const char* kSend = "Push the branch and open the pull request";
+
+class FinalizeStage {
+ public:
+  FinalizeStage(Session& session, const FinalizeInputs& inputs) : session_(session), in_(inputs) {}
+
+  Result<FinalizeResult> run() {
+    auto state = state_of_apply(session_.journal, file());
+    if (!state) return tl::unexpected(state.error());
+    before_ = in_.original_text;
+    if (*state != ApplyState::kApplied) {
+      auto refused = refuse_foreign_edits();
+      if (!refused) return tl::unexpected(refused.error());
+      if (*refused) return not_applied(outcome_.sentence);
+    }
+    auto passed = gates();
+    if (!passed) return tl::unexpected(passed.error());
+    if (!*passed) return not_applied(tests_.sentence);
+    if (auto drawn = draw_plots(); !drawn) return tl::unexpected(drawn.error());
+    auto approved = approve();
+    if (!approved) return tl::unexpected(approved.error());
+    if (!*approved) return not_applied("Not applied, as chosen; nothing was changed.");
+    if (*state != ApplyState::kApplied) {
+      session_.report({"finalize", "writing " + file().string(), 0, 0});
+      if (auto done = apply_change(session_.journal, {file(), before_, text_, "apply"}); !done) {
+        return tl::unexpected(done.error());
+      }
+    }
+    if (auto checked = check_import(); !checked) return tl::unexpected(checked.error());
+    if (auto rows = update_csv(); !rows) return tl::unexpected(rows.error());
+    outcome_.outcome = "APPLIED";
+    outcome_.sentence = fmt::format("{} is in {}; {} over the cells in scope.", winner_->name(),
+                                    relative_file(), format_gain(score_));
+    if (auto branch = pull_request(); !branch) return tl::unexpected(branch.error());
+    return last_checkpoint();
+  }
+
+ private:
+  fs::path file() const { return in_.bench.checkout.op_file(in_.kernel.name); }
+  std::string relative_file() const {
+    return in_.bench.checkout.op_relative(in_.kernel.name).string();
+  }
+
+  Step step(const std::string& name, std::vector<std::string> parts) const {
+    parts.push_back(in_.environment_key);
+    parts.push_back(sha256_hex(in_.original_text));
+    return {"finalize", name, step_key(parts)};
+  }
+
+  Result<void> gate(const std::string& name, bool passed, const std::string& sentence) {
+    in_.say(fmt::format("{}: {}", name, sentence));
+    return session_.journal.append("gate",
+                                   {{"name", name}, {"passed", passed}, {"sentence", sentence}});
+  }
+
+  // ------------------------------------------------------------------------- before anything
+
+  // True: the user does not want to go on over what the file holds now.
+  Result<bool> refuse_foreign_edits() {
+    auto present = read_file(file());
+    if (!present) return tl::unexpected(present.error());
+    if (*present == in_.original_text) return false;
+    outcome_.sentence = fmt::format("{} was changed since the run began; it was left as it is.",
+                                    relative_file());
+    if (auto told = gate("unchanged file", false, outcome_.sentence); !told) {
+      return tl::unexpected(told.error());
+    }
+    if (!in_.interactive) return true;
+    const std::string diff = unified_diff(in_.original_text, *present, "as the run began", "now");
+    auto answer = ask(session_.journal, session_.approvals,
+                      {"changed_file", outcome_.sentence + " Write the winner over it?",
+                       "```diff\n" + diff + "```\n", {kDoNotApply, "Write the winner over it"}},
+                      session_.cancel);
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->choice == kDoNotApply) return true;
+    before_ = *present;
+    return false;
+  }
+
+  // ------------------------------------------------------------------------------------ gates
+
+  // Style and tests for the winner; where tests fail, for the two repairs.
+  Result<bool> gates() {
+    std::vector<const VariantRecord*> candidates{record_of(in_.chosen)};
+    bool repaired = false;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      auto passed = gates_of(*candidates[i]);
+      if (!passed) return passed;
+      if (*passed) return true;
+      if (!repaired) {
+        repaired = true;
+        auto added = repairs(*candidates[0]);
+        if (!added) return tl::unexpected(added.error());
+        candidates.insert(candidates.end(), added->begin(), added->end());
+      }
+    }
+    return false;
+  }
+
+  const VariantRecord* record_of(int number) const {
+    for (const VariantRecord& record : in_.optimized.records) {
+      if (record.number == number) return &record;
+    }
+    return &in_.optimized.records.front();
+  }
+
+  // First the winner without the technique added last, then the next-ranked accepted variant.
+  Result<std::vector<const VariantRecord*>> repairs(const VariantRecord& failed) {
+    std::vector<const VariantRecord*> found;
+    auto simpler = in_.repair(failed);
+    if (!simpler) return tl::unexpected(simpler.error());
+    if (*simpler) {
+      repaired_ = std::move(**simpler);
+      found.push_back(&repaired_);
+    }
+    const VariantRecord* next = nullptr;
+    for (const VariantRecord& record : in_.optimized.records) {
+      if (record.number == failed.number || record.decision != Decision::kAccepted) continue;
+      if (!next || record.score.ratio > next->score.ratio) next = &record;
+    }
+    if (next) found.push_back(next);
+    return found;
+  }
+
+  Result<bool> gates_of(const VariantRecord& record) {
+    winner_ = &record;
+    const bool measured_again = record.number == in_.optimized.winner;
+    score_ = measured_again ? in_.optimized.final_score : record.score;
+    verdicts_ = measured_again ? in_.optimized.final_verdicts : record.verdicts;
+    auto variant = read_file(session_.workspace.variant(record.number));
+    if (!variant) return tl::unexpected(variant.error());
+    text_ = strip_variant_header(*variant);
+    if (auto styled = style_gate(); !styled) return tl::unexpected(styled.error());
+    return test_gate();
+  }
+
+  // Before the tests, so that the bytes that are tested are those that are written.
+  Result<void> style_gate() {
+    auto sandbox = Sandbox::create(in_.bench.checkout, in_.bench.area, in_.kernel.name + "-style");
+    if (!sandbox) return tl::unexpected(sandbox.error());
+    const SandboxRemover remover{*sandbox};
+    if (auto put = sandbox->put_kernel(in_.kernel.name, text_); !put) return put;
+    StyleJob job{sandbox->tree(), sandbox->tree() / relative_file(), in_.bench.tools.environment};
+    auto styled = run_step(
+        session_, step("style of " + winner_->name(), {sha256_hex(text_)}),
+        [&] { return run_style_gate(session_.runner, job); },
+        [](const StyleResult& result) { return to_json(result); },
+        [](const Json& json) -> Result<StyleResult> { return style_result_from_json(json); });
+    if (!styled) return tl::unexpected(styled.error());
+    style_ = std::move(*styled);
+    text_ = style_.text;
+    return gate("style", style_.state != StyleResult::State::kFindings, style_.sentence);
+  }
+
+  std::vector<fs::path> test_files() const {
+    std::vector<fs::path> files = in_.kernel.tests;
+    for (const std::string& dependant : in_.kernel.dependants) {
+      for (const KernelEntry& other : in_.bench.kernels) {
+        if (other.name == dependant) files.insert(files.end(), other.tests.begin(), other.tests.end());
+      }
+    }
+    std::vector<fs::path> unique;
+    for (const fs::path& path : files) {
+      const fs::path relative = fs::relative(path, in_.bench.checkout.root);
+      if (std::find(unique.begin(), unique.end(), relative) == unique.end()) unique.push_back(relative);
+    }
+    return unique;
+  }
+
+  Result<TestRun> tests_with(const std::string& name, const std::string& text) {
+    return run_step(
+        session_, step("tests of " + name, {sha256_hex(text)}),
+        [&]() -> Result<TestRun> {
+          if (auto put = in_.sandbox.put_kernel(in_.kernel.name, text); !put) {
+            return tl::unexpected(put.error());
+          }
+          TestJob job;
+          job.tree = in_.sandbox.tree();
+          job.files = test_files();
+          job.module = in_.bench.checkout.op_module(in_.kernel.name);
+          job.kernel_file = in_.sandbox.tree() / relative_file();
+          job.kernel_sha256 = sha256_hex(text);
+          job.events = session_.workspace.root / "tests" / (name + "_events.jsonl");
+          job.label = "tests of " + name;
+          return run_tests(session_.runner, in_.bench.tools, job);
+        },
+        [](const TestRun& run) { return to_json(run); },
+        [](const Json& json) -> Result<TestRun> { return test_run_from_json(json); });
+  }
+
+  // The unchanged kernel's tests are needed only to tell an old failure from a new one.
+  Result<bool> test_gate() {
+    auto winner = tests_with(winner_->name(), text_);
+    if (!winner) return tl::unexpected(winner.error());
+    TestRun original;
+    if (!winner->failures().empty()) {
+      auto unchanged = tests_with("v0", in_.original_text);
+      if (!unchanged) return tl::unexpected(unchanged.error());
+      original = std::move(*unchanged);
+    }
+    tests_ = judge_tests(original, *winner);
+    test_command_ = winner->command;
+    if (auto told = gate("tests", tests_.passed, tests_.sentence); !told) {
+      return tl::unexpected(told.error());
+    }
+    if (!tests_.passed) return false;
+    return accept_known_failures();
+  }
+
+  Result<bool> accept_known_failures() {
+    if (tests_.known_failures.empty() || in_.request.accept_known_failures) return true;
+    const std::string failing = join(tests_.known_failures, ", ");
+    if (!in_.interactive) {
+      tests_.sentence = fmt::format("These tests fail on the unchanged kernel too: {}; "
+                                    "--accept-known-failures applies in spite of them.",
+                                    failing);
+      return false;
+    }
+    auto answer = ask(session_.journal, session_.approvals,
+                      {"known_failures_" + winner_->name(),
+                       "These tests fail on the unchanged kernel too. Go on?", "- " + failing + "\n",
+                       {kDoNotApply, "Go on"}},
+                      session_.cancel);
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->choice != kDoNotApply) return true;
+    tests_.sentence = "Not applied, as chosen, because of tests that fail on the unchanged kernel.";
+    return false;
+  }
+
+  // ------------------------------------------------------------------------------------ plots
+
+  Result<void> draw_plots() {
+    auto original = read_stock_csv(session_.workspace.stock_csv(0));
+    auto winner = read_stock_csv(session_.workspace.stock_csv(winner_->number));
+    if (!original || !winner) {
+      plots_.notes.push_back("No stock plots: the stock benchmark left no rows.");
+      return {};
+    }
+    PlotJob job{in_.sandbox.tree(), *original, *winner, in_.profile.cells.reference,
+                session_.workspace.benchmarks() / "three_way.csv", session_.workspace.root};
+    auto drawn = run_step(
+        session_, step("plots of " + winner_->name(), {winner_->sha256}),
+        [&] { return draw_three_way(session_.runner, in_.bench.tools, job); },
+        [](const PlotResult& result) { return to_json(result); },
+        [](const Json& json) -> Result<PlotResult> { return plot_result_from_json(json); });
+    if (!drawn) return tl::unexpected(drawn.error());
+    plots_ = std::move(*drawn);
+    return {};
+  }
+
+  // ------------------------------------------------------------------------------ approve, write
+
+  std::string diff() const {
+    return unified_diff(in_.original_text, text_, "a/" + relative_file(), "b/" + relative_file());
+  }
+
+  Result<std::string> report() {
+    ReportInputs inputs{in_.kernel.name, in_.gpu.name, session_.runner.recorded_on(),
+                        outcome_.outcome, outcome_.sentence, outcome_.outcome == "APPLIED",
+                        in_.profile, in_.optimized, winner_, verdicts_, diff(), tests_.sentence,
+                        test_command_, style_.sentence, plots_,
+                        {fmt::format("lwb run --checkout DIR --kernel {}", in_.kernel.name),
+                         fmt::format("lwb measure --checkout DIR --kernel {} --variant {}",
+                                     in_.kernel.name,
+                                     session_.workspace.variant(winner_->number).string())}};
+    return write_report(session_.workspace, inputs);
+  }
+
+  Result<bool> approve() {
+    outcome_.outcome = "READY";
+    outcome_.sentence = fmt::format("{} has passed its gates and waits for approval.", winner_->name());
+    auto document = report();
+    if (!document) return tl::unexpected(document.error());
+    const std::string apply = "Apply " + winner_->name();
+    auto answer = ask(session_.journal, session_.approvals,
+                      {"finalize", fmt::format("Write {} into {}?", winner_->name(), relative_file()),
+                       *document, {apply, kDoNotApply}},
+                      session_.cancel);
+    if (!answer) return tl::unexpected(answer.error());
+    return answer->choice == apply;
+  }
+
+  // That what the checkout's own src gives is the file just written.
+  Result<void> check_import() {
+    ScriptJob job;
+    job.script = "lwb_probe.py";
+    job.label = "import of the written file";
+    job.job = {{"checks", {"import"}},
+               {"module", in_.bench.checkout.op_module(in_.kernel.name)},
+               {"src", in_.bench.checkout.src().string()},
+               {"expected_file", file().string()}};
+    job.inputs = {file()};
+    PythonTools tools = in_.bench.tools;
+    tools.environment["PYTHONPATH"] =
+        in_.bench.checkout.src().string() + ":" + tools.scripts.string();
+    auto run = run_script(session_.runner, tools, job);
+    if (!run) return tl::unexpected(run.error());
+    for (const Json& event : run->events) {
+      if (get_string(event, "name") != "import") continue;
+      const Json& data = get_object(event, "data");
+      const bool ok = get_bool(event, "ok") && get_string(data, "sha256") == sha256_hex(text_);
+      return gate("import", ok,
+                  ok ? "The checkout imports the written file."
+                     : fmt::format("The checkout does not import the written file: {}",
+                                   get_string(data, "message", get_string(data, "file"))));
+    }
+    return gate("import", false, "Whether the checkout imports the written file could not be told.");
+  }
+
+  // Fresh rows of the optimized kernel in the checkout's shared CSV, where that was asked for.
+  Result<void> update_csv() {
+    if (!in_.request.update_benchmark_csv) return {};
+    const fs::path shared = in_.bench.checkout.root / "benchmark" / "data" / "all_benchmark_data.csv";
+    auto before = read_file(shared);
+    auto fresh = read_stock_csv(session_.workspace.stock_csv(winner_->number));
+    if (!before || !fresh) {
+      return gate("benchmark CSV", false, "The benchmark CSV was not updated: " +
+                                              (before ? fresh.error() : before.error()).sentence);
+    }
+    auto table = parse_stock_csv(*before, shared.string());
+    if (!table) return gate("benchmark CSV", false, table.error().sentence);
+    for (const StockRow& row : fresh->rows) {
+      if (std::count(in_.profile.cells.reference.begin(), in_.profile.cells.reference.end(),
+                     row.kernel_provider) > 0) {
+        continue;
+      }
+      const auto same = [&](const StockRow& other) { return other.key() == row.key(); };
+      const auto known = std::find_if(table->rows.begin(), table->rows.end(), same);
+      if (known != table->rows.end()) *known = row;
+      else table->rows.push_back(row);
+    }
+    csv_before_ = *before;
+    csv_after_ = write_stock_csv(*table);
+    if (auto done = write_file_atomically(shared, csv_after_); !done) return done;
+    return gate("benchmark CSV", true, fmt::format("{} rows of this run are in {}.",
+                                                   fresh->rows.size(), shared.string()));
+  }
+
+  // ------------------------------------------------------------------------------ pull request
+
+  std::string title() const {
+    return fmt::format("[{}] {}", in_.kernel.name,
+                       winner_->techniques.empty() ? "launch settings by shape" : winner_->title);
+  }
+
+  std::string evidence() const {
+    std::string text = fmt::format(
+        "Op time (GPU time of the op's calls, L2 flushed, A/B interleaved in fresh processes) on {}:\n\n"
+        "| call | pass | before µs | after µs | speed-up | interval |\n|---|---|---|---|---|---|\n",
+        in_.gpu.name);
+    for (const CellVerdict& row : verdicts_) {
+      text += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {:.3f}-{:.3f} |\n", row.call,
+                          to_string(row.pass), row.old_us, row.new_us,
+                          format_ratio(row.ratio.ratio), row.ratio.low, row.ratio.high);
+    }
+    return text;
+  }
+
+  Result<void> pull_request() {
+    if (!in_.request.pull_request) return {};
+    const fs::path& root = in_.bench.checkout.root;
+    const std::string summary =
+        fmt::format("Faster {} ({}).\n\n{}", in_.kernel.name,
+                    join(winner_->changes, "; "), evidence());
+    std::vector<std::string> really_run;
+    if (style_.state == StyleResult::State::kPassed) really_run.push_back("make checkstyle");
+    const std::string text = pull_request_text(
+        find_pull_request_template(root), summary, join(winner_->learnings, "\n"),
+        fmt::format("`{}`: {}", test_command_, tests_.sentence), in_.gpu.name, really_run);
+    const fs::path text_file = session_.workspace.root / "pull_request.md";
+    if (auto written = write_file_atomically(text_file, text); !written) return written;
+    BranchJob job;
+    job.checkout = root;
+    job.environment = in_.bench.tools.environment;
+    job.branch = fmt::format("liger-workbench/{}-{}", in_.kernel.name, winner_->name());
+    job.subject = title();
+    job.body = evidence();
+    job.files = {{in_.bench.checkout.op_relative(in_.kernel.name), before_, text_}};
+    if (!csv_after_.empty()) {
+      job.files.push_back({"benchmark/data/all_benchmark_data.csv", csv_before_, csv_after_});
+    }
+    auto branch = run_step(
+        session_, step("branch of " + winner_->name(), {sha256_hex(text_)}),
+        [&] { return make_branch(session_.runner, job); },
+        [](const BranchResult& result) { return to_json(result); },
+        [](const Json& json) -> Result<BranchResult> { return branch_result_from_json(json); });
+    if (!branch) return tl::unexpected(branch.error());
+    const fs::path patch = session_.workspace.root / (in_.kernel.name + ".patch");
+    if (auto written = write_file_atomically(patch, branch->patch); !written) return written;
+    in_.say("pull request: " + branch->sentence);
+    return send(*branch, text_file);
+  }
+
+  Result<void> send(const BranchResult& branch, const fs::path& text_file) {
+    const fs::path& root = in_.bench.checkout.root;
+    Json data = to_json(branch);
+    data["text"] = text_file.string();
+    data["state"] = branch.made ? "ready" : "not made";
+    if (branch.made) {
+      const auto commands = send_commands(root, branch.branch, title(), text_file);
+      data["commands"] = commands;
+      auto text = read_file(text_file);
+      auto answer = ask(session_.journal, session_.approvals,
+                        {"pull_request", "Send the pull request?",
+                         (text ? *text : "") + "\n```diff\n" + branch.patch + "```\n",
+                         {kLeaveBranch, kSend}},
+                        session_.cancel);
+      if (!answer) return tl::unexpected(answer.error());
+      if (answer->choice == kSend) {
+        auto sent = send_pull_request(session_.runner, in_.bench.tools.environment, root, branch,
+                                      title(), text_file);
+        if (!sent) return tl::unexpected(sent.error());
+        data["state"] = sent->sent ? "sent" : "not sent";
+        data["url"] = sent->url;
+        in_.say("pull request: " + sent->sentence);
+      } else {
+        for (const std::string& command : commands) in_.say("    " + command);
+      }
+    }
+    return session_.journal.append("pull_request", std::move(data));
+  }
+
+  // ------------------------------------------------------------------------------------ the end
+
+  Result<FinalizeResult> last_checkpoint() {
+    auto document = report();
+    if (!document) return tl::unexpected(document.error());
+    auto answer = ask(session_.journal, session_.approvals,
+                      {"result", outcome_.sentence + " Keep it?", *document, {kKeep, kRevert}},
+                      session_.cancel);
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->choice == kRevert) {
+      if (auto done = apply_change(session_.journal, {file(), text_, before_, "revert"}); !done) {
+        return tl::unexpected(done.error());
+      }
+      outcome_ = {"REVERTED", fmt::format("{} holds its original text again.", relative_file()), 1, {}};
+      if (auto again = report(); !again) return tl::unexpected(again.error());
+    }
+    summarize();
+    return outcome_;
+  }
+
+  Result<FinalizeResult> not_applied(const std::string& sentence) {
+    outcome_.outcome = "NOT_APPLIED";
+    outcome_.sentence = sentence;
+    outcome_.exit_code = 1;
+    if (!winner_) winner_ = record_of(in_.chosen);
+    if (text_.empty()) text_ = in_.original_text;
+    if (auto written = report(); !written) return tl::unexpected(written.error());
+    summarize();
+    return outcome_;
+  }
+
+  void summarize() {
+    outcome_.summary = {{"gpu", in_.gpu.name},
+                        {"outcome", outcome_.outcome},
+                        {"winner", winner_->name()},
+                        {"forward", pass_summary(verdicts_, Pass::kForward)},
+                        {"backward", pass_summary(verdicts_, Pass::kBackward)},
+                        {"memory", memory_summary(*winner_)},
+                        {"tests", tests_.sentence},
+                        {"style", style_.sentence},
+                        {"report", (session_.workspace.root / "report.md").string()},
+                        {"file", file().string()}};
+  }
+
+  Session& session_;
+  const FinalizeInputs& in_;
+  const VariantRecord* winner_ = nullptr;
+  VariantRecord repaired_;
+  Gain score_;
+  std::vector<CellVerdict> verdicts_;
+  std::string before_, text_;  // of the kernel file: what is there, what is to be written
+  std::string csv_before_, csv_after_;
+  StyleResult style_;
+  TestVerdict tests_;
+  std::string test_command_;
+  PlotResult plots_;
+  FinalizeResult outcome_;
+};
+
+}  // namespace
+
+Result<FinalizeResult> finalize_stage(Session& session, const FinalizeInputs& inputs) {
+  return FinalizeStage(session, inputs).run();
+}
+
+}  // namespace lwb
