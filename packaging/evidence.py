@@ -29,8 +29,11 @@ HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def commit():
+    """LWB_COMMIT where the tree is a copy, whose own git may stand elsewhere."""
+    if os.environ.get("LWB_COMMIT"):
+        return os.environ["LWB_COMMIT"]
     answer = subprocess.run(["git", "-C", HOME, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    return answer.stdout.strip() or os.environ.get("LWB_COMMIT", "unknown")
+    return answer.stdout.strip() or "unknown"
 
 
 def without_source(text):
