@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "core/base/files.h"
@@ -15,6 +16,7 @@
 #include "core/pipeline/profile_stage.h"
 #include "core/pipeline/workbench.h"
 #include "core/run/state.h"
+#include "core/variants/compile_check.h"
 
 namespace lwb {
 namespace {
@@ -348,7 +350,37 @@ class Run {
       report.remarks.insert(report.remarks.end(), judged->remarks.begin(), judged->remarks.end());
       if (!report.passed) break;
     }
+    if (report.passed && request_.gpu != TargetGpu::kAuto) {
+      if (auto checked = compile_check(variant, profile, report); !checked) {
+        return tl::unexpected(checked.error());
+      }
+    }
     return report;
+  }
+
+  // For the architecture that was asked for: what does not compile there fails, unless the original
+  // does not either.
+  Result<void> compile_check(const Side& variant, const ProfileResult& profile, CheckReport& report) {
+    const std::vector<int> capabilities = capabilities_of(to_string(request_.gpu));
+    auto compiled = compile_for(*bench_->runner, bench_->tools, variant, profile.trace, capabilities);
+    if (!compiled) return tl::unexpected(compiled.error());
+    std::vector<std::string> broken;
+    for (const CompiledLaunch& launch : *compiled) {
+      report.remarks.push_back(describe(launch));
+      if (!launch.ok) broken.push_back(describe(launch));
+    }
+    if (broken.empty()) return {};
+    auto before = compile_for(*bench_->runner, bench_->tools, original_, profile.trace, capabilities);
+    if (!before) return tl::unexpected(before.error());
+    const bool always = std::any_of(before->begin(), before->end(),
+                                    [](const CompiledLaunch& launch) { return !launch.ok; });
+    if (always) {
+      report.remarks.push_back("The original does not compile there either.");
+      return {};
+    }
+    report.passed = false;
+    report.failures.insert(report.failures.end(), broken.begin(), broken.end());
+    return {};
   }
 
   Result<RunOutcome> approve_winner(Session& shared, const OptimizeResult& result, int& chosen) {

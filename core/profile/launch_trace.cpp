@@ -36,6 +36,7 @@ LaunchRecord launch_from(const Json& event) {
     if (value.is_number_integer()) launch.locals[name] = value.get<long long>();
   }
   launch.dtype = floating_dtype(launch.args);
+  launch.event = event;
   return launch;
 }
 
@@ -102,24 +103,7 @@ Result<LaunchTrace> trace_launches(ProcessRunner& runner, const PythonTools& too
 
 Json to_json(const LaunchTrace& trace) {
   Json launches = Json::array(), bytes = Json::array();
-  for (const LaunchRecord& l : trace.launches) {
-    launches.push_back({{"call", l.call},
-                        {"pass", to_string(l.pass)},
-                        {"index", l.index},
-                        {"kernel", l.kernel},
-                        {"file", l.file},
-                        {"host_function", l.host_function},
-                        {"line", l.line},
-                        {"grid", l.grid},
-                        {"num_warps", l.num_warps},
-                        {"num_stages", l.num_stages},
-                        {"registers", l.registers},
-                        {"spills", l.spills},
-                        {"shared_bytes", l.shared_bytes},
-                        {"args", l.args},
-                        {"constexprs", l.constexprs},
-                        {"locals", l.locals}});
-  }
+  for (const LaunchRecord& l : trace.launches) launches.push_back(l.event);
   for (const PassBytes& b : trace.bytes) {
     bytes.push_back({{"call", b.call},
                      {"pass", to_string(b.pass)},

@@ -29,6 +29,7 @@ struct LaunchRecord {
   Json constexprs;  // parameter → value
   std::map<std::string, long long> locals;  // integers of the launching frame
   std::string dtype;  // of the first floating tensor argument
+  Json event;         // as lwb_trace.py told it: what lwb_compile.py takes
 };
 
 struct PassBytes {

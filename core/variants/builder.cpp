@@ -1,6 +1,7 @@
 #include "core/variants/builder.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -213,6 +214,18 @@ std::size_t header_place(const std::string& text) {
   return place;
 }
 
+// `import name` before the file's first import; nothing where it is imported already.
+std::optional<Edit> import_of(const SourceModel& model, const std::string& name) {
+  std::size_t first = std::string::npos;
+  for (const Import& import : model.imports) {
+    if (import.module == name && import.name.empty() && import.alias.empty()) return std::nullopt;
+    const bool indented = line_begin(model.text, import.span.begin) != import.span.begin;
+    if (import.module != "__future__" && !indented) first = std::min(first, import.span.begin);
+  }
+  if (first == std::string::npos) return std::nullopt;  // no Triton file is without one
+  return Edit{first, first, "import " + name + model.newline, kBuilder, "caches the settings"};
+}
+
 // Appends what is not there yet: launches of one kernel want the same edits in it.
 void merge(std::vector<Edit>& all, const std::vector<Edit>& more) {
   for (const Edit& edit : more) {
@@ -353,6 +366,10 @@ Result<BuiltVariant> build_variant(const TechniqueContext& context, const Varian
     if (!done) return tl::unexpected<Error>(done.error());
     if (plan.changes.empty()) changes.push_back("launch settings of " + tuned.hook.kernel + " by shape");
     result.hooks.push_back(tuned.hook);
+  }
+  if (std::any_of(plan.tables.begin(), plan.tables.end(), settings_function_caches)) {
+    auto import = import_of(context.model, "functools");
+    if (import) result.edits.push_back(std::move(*import));
   }
   const std::size_t top = header_place(context.model.text);
   result.edits.insert(result.edits.begin(),

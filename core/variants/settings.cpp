@@ -87,9 +87,12 @@ std::string python(const Settings& settings) {
 
 // The smallest integer that belongs to the upper of two neighbouring measured values.
 long long border(long long low, long long high) {
-  const double middle = std::sqrt(static_cast<double>(low)) * std::sqrt(static_cast<double>(high));
-  const auto rounded = low > 0 ? static_cast<long long>(std::ceil(middle)) : low + (high - low + 1) / 2;
-  return std::clamp(rounded, low + 1, high);
+  if (low <= 0) return low + (high - low + 1) / 2;
+  // The least b with b² >= low · high; the floating point root may be off by one.
+  const double product = static_cast<double>(low) * static_cast<double>(high);
+  auto b = static_cast<long long>(std::sqrt(product));
+  while (static_cast<double>(b) * static_cast<double>(b) < product) ++b;
+  return std::clamp(b, low + 1, high);
 }
 
 using Buckets = std::vector<const BucketChoice*>;
@@ -231,10 +234,16 @@ std::string settings_function_source(const SettingsTable& table, const std::stri
                       table.capability_minor);
   text += "    None, as the launch says: other GPUs, dtypes and shapes outside of what was measured.\n"
           "    \"\"\"\n";
+  // Asked at every launch: one look into a dictionary instead of a walk through the buckets.
+  text.insert(0, "@functools.lru_cache(maxsize=1024)\n");
   text += fmt::format("    if device.type != \"cuda\" or torch.cuda.get_device_capability(device) != "
                       "({}, {}):\n        return None\n",
                       table.capability_major, table.capability_minor);
   return text + body + "    return None\n";
+}
+
+bool settings_function_caches(const SettingsTable& table) {
+  return !SettingsSource(table).body().empty();
 }
 
 Json to_json(const SettingsTable& table) {

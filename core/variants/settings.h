@@ -74,8 +74,12 @@ SettingsTable choose_settings(const std::string& function, const std::vector<std
 
 // The function as Python source. Bucket borders lie at the geometric middle between neighbouring
 // measured values; outside the measured range, for other dtypes and architectures it returns None.
-// Neighbouring buckets with the same settings become one. The file has to import torch.
+// Neighbouring buckets with the same settings become one. The file has to import
+// torch and, where settings_function_caches(), functools.
 std::string settings_function_source(const SettingsTable& table, const std::string& kernel);
+
+// Whether the function has settings to give, so that its answers are cached.
+bool settings_function_caches(const SettingsTable& table);
 
 Json to_json(const SettingsTable&);
 Result<SettingsTable> settings_table_from_json(const Json&);

@@ -73,6 +73,7 @@ class WholeRun : public ::testing::Test {
 
 TEST_F(WholeRun, EndsAppliedWithTheWinnerInTheKernelFileAndNothingElseChanged) {
   const auto before = rest_of_checkout();
+  options_.gpu = "ampere";
   const auto outcome = run();
   ASSERT_TRUE(outcome) << outcome.error().sentence << outcome.error().details << said_;
   EXPECT_EQ(outcome->outcome, "APPLIED") << outcome->sentence << said_;
@@ -92,6 +93,7 @@ TEST_F(WholeRun, EndsAppliedWithTheWinnerInTheKernelFileAndNothingElseChanged) {
   EXPECT_EQ(now.outcome, "APPLIED");
   EXPECT_EQ(now.variants.at(2)["decision"], "ACCEPTED");
   EXPECT_GT(get_number(now.variants.at(2)["score"], "low"), 1.2);
+  EXPECT_THAT(now.variants.at(2)["learnings"].dump(), HasSubstr("sm_80: _scale_norm_backward_kernel"));
   EXPECT_THAT(*read_file(workspace_ / "report.md"), HasSubstr("APPLIED"));
   EXPECT_FALSE(fs::exists(folder_ / "area/scale_norm/tree")) << "the sandbox is removed";
 }

@@ -95,7 +95,7 @@ class SettingsSource : public ::testing::Test {
   // a stand-in with just what the function asks.
   std::string answer(const SettingsTable& t, const std::string& arguments, int major = 9) {
     const std::string source =
-        "class cuda:\n    @staticmethod\n    def get_device_capability(d): return (" +
+        "import functools\nclass cuda:\n    @staticmethod\n    def get_device_capability(d): return (" +
         std::to_string(major) +
         ", 0)\nclass torch: bfloat16, float32, cuda = 'b', 'f', cuda\n"
         "class gpu: type = 'cuda'\nclass cpu: type = 'cpu'\n" +
@@ -113,6 +113,8 @@ class SettingsSource : public ::testing::Test {
 TEST_F(SettingsSource, BordersLieAtTheGeometricMiddleAndOutsideIsTheOriginal) {
   const auto t = table({bucket(1024, 4096, kWide), bucket(4096, 4096, kDeep), bucket(4096, 1024, kWide)});
   EXPECT_EQ(answer(t, "1024, 4096, 'b', gpu"), "{'num_warps': 16}");
+  EXPECT_THAT(settings_function_source(t, "_k"), HasSubstr("1024 <= rows < 2048"))
+      << "the exact middle, not one beside it";
   EXPECT_EQ(answer(t, "2047, 4096, 'b', gpu"), "{'num_warps': 16}");
   EXPECT_EQ(answer(t, "2048, 4096, 'b', gpu"), "{'loop_stages': 4, 'num_warps': 8}");
   EXPECT_EQ(answer(t, "4096, 2048, 'b', gpu"), "{'loop_stages': 4, 'num_warps': 8}");
