@@ -80,7 +80,13 @@ bool same_file(const fs::path& a, const fs::path& b) {
 class GateRun {
  public:
   GateRun(ProcessRunner& runner, const PythonTools& tools, const TestJob& job)
-      : runner_(runner), tools_(tools), job_(job) {}
+      : runner_(runner), tools_(tools), job_(job) {
+    // The tests run in the tree, where a path relative to our own folder leads elsewhere.
+    std::error_code error;
+    for (fs::path* path : {&job_.tree, &job_.kernel_file, &job_.events}) {
+      *path = fs::absolute(*path, error);
+    }
+  }
 
   Result<TestRun> go() {
     if (job_.files.empty()) {  // pytest without files would run whatever it finds
@@ -257,7 +263,7 @@ class GateRun {
 
   ProcessRunner& runner_;
   const PythonTools& tools_;
-  const TestJob& job_;
+  TestJob job_;
   TestRun run_;
   Told told_;
   int processes_ = 0;

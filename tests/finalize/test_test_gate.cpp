@@ -100,6 +100,20 @@ TEST_F(FakeTestGate, SaysAllThatDecidesTheResult) {
   EXPECT_DOUBLE_EQ(run->seconds, 1.5);
 }
 
+TEST_F(FakeTestGate, PathsRelativeToOurFolderAreMadeAbsolute) {
+  runner_.answers = {process({collected(1), started("a"), ended("a"), imported(), finished(0)})};
+  TestJob relative = job();
+  for (fs::path* path : {&relative.tree, &relative.kernel_file, &relative.events}) {
+    *path = fs::relative(*path);
+  }
+  const auto run = run_tests(runner_, tools_, relative);
+  ASSERT_TRUE(run) << run.error().sentence;
+  const ProcessSpec& spec = runner_.asked.at(0);
+  EXPECT_TRUE(fs::path(spec.env.at("LWB_PYTEST_EVENTS")).is_absolute());
+  EXPECT_EQ(spec.env.at("PYTHONPATH").front(), '/');
+  EXPECT_THAT(spec.argv, ::testing::Contains("test/test_op.py"));
+}
+
 TEST_F(FakeTestGate, EventsOfAnEarlierRunAreNotReadAgain) {
   ASSERT_TRUE(write_file_atomically(job().events, ended("old") + "\n" + finished(0) + "\n"));
   runner_.answers = {process({collected(1), started("a"), ended("a"), imported(), finished(0)})};
