@@ -1,5 +1,5 @@
-// Three-way plots (spec section 6): original, optimized and the script's own reference providers, by
-// the checkout's benchmark/benchmarks_visualizer.py on a CSV of this run's rows alone.
+// Three-way plots (spec section 6): original, optimized and the script's own reference providers,
+// by the checkout's benchmark/benchmarks_visualizer.py on a CSV of this run's rows alone.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +14,11 @@
 namespace lwb {
 
 struct PlotJob {
-  std::filesystem::path tree;        // sandbox of the checkout: holds the visualizer
-  StockTable original, winner;       // this run's stock rows: v0's and the winner's
+  std::filesystem::path tree;          // sandbox of the checkout: holds the visualizer
+  StockTable original, winner;         // this run's stock rows: v0's and the winner's
   std::vector<std::string> reference;  // providers that are not the op under test
-  std::filesystem::path csv;         // where the joined table is written
-  std::filesystem::path folder;      // where the pictures go
+  std::filesystem::path csv;           // where the joined table is written
+  std::filesystem::path folder;        // where the pictures go
 };
 
 struct PlotResult {
@@ -35,9 +35,16 @@ PlotResult plot_result_from_json(const Json&);
 StockTable three_way_table(const StockTable& original, const StockTable& winner,
                            const std::vector<std::string>& reference);
 
-// Writes the table and calls the visualizer once per kernel_name × metric × mode of the table (exact
-// filters, MPLBACKEND=Agg, --overwrite), and moves what it saved to `folder`. A visualizer that fails
-// or is missing is a note, not an Error.
-Result<PlotResult> draw_three_way(ProcessRunner& runner, const PythonTools& tools, const PlotJob& job);
+// Writes the table and calls the visualizer once per kernel_name × metric × mode × sweep ×
+// configuration of the table (exact filters, as far as this checkout's visualizer has them;
+// MPLBACKEND=Agg,
+// --overwrite), and moves what it saved to `folder` as KERNEL_METRIC_MODE.png, "_model_config"
+// behind it for the model sweep and then, where there are several configurations, what sets this
+// one apart
+// ("_hidden_size-8192"). A visualizer that knows no --data-file finds the rows of each picture in
+// place of the tree's benchmark/data/all_benchmark_data.csv meanwhile. A visualizer that fails or
+// is missing is a note, not an Error; a file that cannot be written, and a stopped run, are Errors.
+Result<PlotResult> draw_three_way(ProcessRunner& runner, const PythonTools& tools,
+                                  const PlotJob& job);
 
 }  // namespace lwb

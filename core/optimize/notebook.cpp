@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/report/template.h"
@@ -29,16 +32,21 @@ Json rows_of(const std::vector<CellVerdict>& verdicts) {
 }
 
 Json memory_rows(const VariantRecord& record) {
-  Json rows = Json::array();
+  // Each round has its own; the largest counts.
+  std::vector<std::string> calls;
+  std::map<std::string, double> before, after;
   for (const MemoryPeak& peak : record.memory) {
-    if (peak.side == "v0") continue;
-    for (const MemoryPeak& before : record.memory) {
-      if (before.side == "v0" && before.call == peak.call) {
-        rows.push_back({{"call", peak.call},
-                        {"old", format_bytes(before.peak_bytes)},
-                        {"new", format_bytes(peak.peak_bytes)}});
-      }
-    }
+    auto& side = peak.side == "v0" ? before : after;
+    const auto [known, fresh] = side.emplace(peak.call, peak.peak_bytes);
+    if (!fresh) known->second = std::max(known->second, peak.peak_bytes);
+    if (fresh && peak.side == "v0") calls.push_back(peak.call);
+  }
+  Json rows = Json::array();
+  for (const std::string& call : calls) {
+    if (after.count(call) == 0) continue;
+    rows.push_back({{"call", call},
+                    {"old", format_bytes(before[call])},
+                    {"new", format_bytes(after[call])}});
   }
   return rows;
 }

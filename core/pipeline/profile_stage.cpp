@@ -135,20 +135,23 @@ class ProfileStage {
   void add_to_order(const Technique& technique, const TechniqueContext& context,
                     const Applicability& where) {
     StrategyItem best;
+    bool any_effect = false;
     for (const Site& site : where.sites) {
       const Pass pass = pass_of(site);
       if (in_.request.scope.pass && *in_.request.scope.pass != pass) continue;
       for (const RooflineRow& row : result_.roof.rows) {
         if (row.pass != pass || !in_scope(row.call)) continue;
         const Hypothesis hypothesis = technique.hypothesis(context, site, facts_of(row));
+        any_effect = any_effect || !hypothesis.no_effect;
         if (!best.technique.empty() && hypothesis.expected_gain <= best.expected_gain) continue;
         best = {technique.id(),
                 fmt::format("{} ({} {}: {})", hypothesis.text, to_string(pass), row.call,
-                            hypothesis.basis),
+                            hypothesis.basis.empty() ? "no floor to expect a gain from" : hypothesis.basis),
                 hypothesis.expected_gain, pass};
       }
     }
-    if (best.expected_gain > 1) {
+    if (best.technique.empty()) return;  // none of its passes is in scope
+    if (any_effect) {
       result_.order.push_back(best);
     } else {
       result_.not_applicable.push_back(technique.id() + ": applies, but does nothing at the measured calls");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/process/process.h"
 #include "core/request/request.h"
 
 namespace lwb {
@@ -29,6 +30,7 @@ struct RunOptions {
   bool skip_stock_variants = false;
   std::string python;          // the Python of the children; "" : LWB_PYTHON, else python3
   std::string work_area;       // sandboxes; "": the cache folder
+  ProcessRunner* seam = nullptr;  // starts every program instead of the system's runner; not owned
 };
 
 // The request of these options; kUsage with one exact sentence. `kernels`: the names of the checkout's

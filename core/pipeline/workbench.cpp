@@ -10,6 +10,7 @@
 #include "core/process/child_environment.h"
 #include "core/process/recording.h"
 #include "core/report/template.h"
+#include "core/variants/technique.h"
 #include "core/run/journal.h"
 
 namespace lwb {
@@ -73,7 +74,7 @@ std::string gpu_uuid(ProcessRunner& runner, const Environment& environment) {
 
 Result<void> choose_seam(Workbench& bench, const RunOptions& options, const CancelToken& cancel) {
   bench.system = std::make_unique<SystemRunner>(&cancel);
-  ProcessRunner* runner = bench.system.get();
+  ProcessRunner* runner = options.seam ? options.seam : bench.system.get();
   if (!options.replay_file.empty()) {
     auto replay = make_replay(options.replay_file, tokens_of(bench));
     if (!replay) return tl::unexpected(replay.error());
@@ -84,10 +85,12 @@ Result<void> choose_seam(Workbench& bench, const RunOptions& options, const Canc
     header.recorded_on = gpu_name(*bench.system, bench.tools.environment);
     header.program_version = LWB_VERSION;
     header.journal_schema = kJournalSchema;
-    bench.recorded = make_recorder(*bench.system, fs::absolute(options.record_file), header,
+    for (const auto& technique : catalog()) header.techniques.push_back(technique->id());
+    bench.recorded = make_recorder(*runner, fs::absolute(options.record_file), header,
                                    tokens_of(bench));
     runner = bench.recorded.get();
   }
+  bench.real_programs = !options.seam && options.replay_file.empty();
   bench.runner = std::make_unique<JournalingRunner>(*runner);
   return {};
 }
@@ -150,7 +153,7 @@ Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose, const
 
 Result<void> lock_gpu(Workbench& bench, const std::string& kernel, const CancelToken& cancel,
                       const Listener& listener) {
-  if (!bench.runner->recorded_on().empty()) return {};
+  if (!bench.real_programs) return {};
   const std::string uuid = gpu_uuid(*bench.system, bench.tools.environment);
   if (uuid.empty()) return {};
   auto file = gpu_lock_file(uuid);
@@ -164,7 +167,7 @@ Result<void> lock_gpu(Workbench& bench, const std::string& kernel, const CancelT
 }
 
 void keep_python_warm(Workbench& bench, const std::vector<std::string>& modules) {
-  if (!bench.runner->recorded_on().empty()) return;
+  if (!bench.real_programs) return;
   const std::string script = (bench.tools.scripts / "lwb_standby.py").string();
   bench.system->keep_standby({{bench.tools.python, "-u", script},
                               bench.tools.environment,

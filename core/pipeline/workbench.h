@@ -27,6 +27,7 @@ struct Workbench {
   std::unique_ptr<SystemRunner> system;
   std::unique_ptr<ProcessRunner> recorded;  // recorder or replay, when asked for
   std::unique_ptr<JournalingRunner> runner;  // what everything is started by
+  bool real_programs = true;                 // neither a replay nor a test's seam
   std::vector<Lock> locks;                   // held until the command ends
 
   std::vector<std::string> kernel_names() const;

@@ -53,6 +53,7 @@ struct Hypothesis {
   std::string text;           // tied to the diagnosis
   double expected_gain = 1;   // old/new of the affected pass, quantitative; 1: none expected
   std::string basis;          // the numbers it was computed from
+  bool no_effect = false;     // it does nothing at the call asked for (a path that is not taken)
 };
 
 class Technique {
@@ -69,8 +70,7 @@ class Technique {
   virtual Result<std::vector<Edit>> edits(const TechniqueContext& context, const Site& site,
                                           const std::string& settings_variable,
                                           LaunchPlan& plan) const = 0;
-  // One call's numbers in the pass of `site`. An expected gain of 1 says that the technique does
-  // nothing at that call.
+  // One call's numbers in the pass of `site`; floor_us is 0 where it is not known.
   struct PassFacts {
     std::string call;
     Pass pass = Pass::kForward;

@@ -225,6 +225,7 @@ class UninitializedBuffers final : public Technique {
       const bool here = fill.host_function == last_part(site.host_function) && fill.line == site.line;
       if (here && fill.call == facts.call && fill.pass == facts.pass) bytes += fill.bytes;
     }
+    result.no_effect = bytes <= 0;
     result.basis = "no such zeros were written at this call";
     if (bytes > 0 && facts.copy_rate > 0 && facts.op_us > 0) {
       // The copy rate counts a read and a write; a fill writes alone.
