@@ -33,12 +33,12 @@ TestCase test_from(const Json& event) {
 struct Told {
   std::vector<TestCase> tests;  // in the order of their ends
   std::vector<Json> imported;
-  int collections = 0;   // processes that came to their tests
-  long long chosen = 0;  // tests that the last of those was to run
-  long long begun = 0;   // how many of them it began
-  std::string running;   // the test that was begun last and has no outcome
+  int collections = 0;          // processes that came to their tests
+  long long chosen = 0;         // tests that the last of those was to run
+  std::set<std::string> begun;  // those of them that it began or ended
+  std::string running;          // the test that was begun last and has no outcome
   bool finished = false;
-  long long left_out() const { return chosen - begun; }
+  long long left_out() const { return chosen - static_cast<long long>(begun.size()); }
 };
 
 Told read_events(const fs::path& file) {
@@ -53,11 +53,11 @@ Told read_events(const fs::path& file) {
     if (name == "collected") {
       ++told.collections;
       told.chosen = get_integer(*event, "tests");
-      told.begun = 0;
+      told.begun.clear();
       told.running.clear();
     } else if (name == "started") {
-      ++told.begun;
       told.running = get_string(*event, "id");
+      told.begun.insert(told.running);
     } else if (name == "imported") {
       told.imported.push_back(std::move(*event));
     } else if (name == "finished") {
@@ -65,6 +65,7 @@ Told read_events(const fs::path& file) {
     } else if (name == "test") {
       TestCase test = test_from(*event);
       if (test.id == told.running) told.running.clear();
+      told.begun.insert(test.id);  // of a file that cannot be imported: before "collected"
       // A file that cannot be imported is told again by each process.
       if (seen.insert(test.id).second) told.tests.push_back(std::move(test));
     }
@@ -199,7 +200,7 @@ class GateRun {
       return true;
     }
     add(kEnd, "error", how + " between two tests or after the last", false);
-    return told_.begun > 0 && told_.left_out() > 0;
+    return !told_.begun.empty() && told_.left_out() > 0;
   }
 
   Result<bool> take_in_finished(const ProcessOutcome& outcome) {
