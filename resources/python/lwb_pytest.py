@@ -182,13 +182,16 @@ def outcome_of(reports: list) -> tuple[str, str]:
             if hasattr(report, "wasxfail"):
                 return "xfailed", str(report.wasxfail)
             return "skipped", _text(report)
+    if not any(report.when == "call" for report in reports):
+        return "error", "The test interrupted pytest."  # KeyboardInterrupt, pytest.exit()
     return "passed", ""
 
 
 def _text(report: Any) -> str:
     long = report.longrepr
     text = str(long[2]) if isinstance(long, tuple) else str(long or "")
-    return text[-_MESSAGE_LIMIT:]
+    # Lone surrogates (bytes that were no UTF-8) are no JSON: the event would be lost to its reader.
+    return text.encode("utf-8", "replace").decode("utf-8")[-_MESSAGE_LIMIT:]
 
 
 def _sha256(path: str) -> str:

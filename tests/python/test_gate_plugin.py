@@ -86,6 +86,7 @@ def gate(tmp_path):
             env=env,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=120,
             check=False,
         )
@@ -145,3 +146,40 @@ def test_a_file_that_cannot_be_imported_is_an_error(gate, tmp_path):
     done, events = gate("test_broken.py")
     errors = [e for e in events if e.get("outcome") == "error"]
     assert done.returncode == 2 and "not_there_at_all" in errors[0]["message"]
+
+
+def test_a_test_that_interrupts_pytest_has_not_passed(gate, tmp_path):
+    (tmp_path / "test_interrupts.py").write_text("def test_it():\n    raise KeyboardInterrupt()\n")
+    done, events = gate("test_interrupts.py", "--deselect", "test_it.py")
+    (test,) = [e for e in events if e["event"] == "test" and "interrupts" in e["id"]]
+    assert test["outcome"] == "error" and "interrupted" in test["message"]
+    assert done.returncode == 2
+
+
+def test_text_that_is_no_utf8_is_still_json_for_everybody(gate, tmp_path):
+    (tmp_path / "test_text.py").write_text("def test_it():\n    assert False, 'bad \\udc80 byte'\n")
+    _, events = gate("test_text.py", "--deselect", "test_it.py")
+    (test,) = [e for e in events if e["event"] == "test" and "test_text" in e["id"]]
+    assert test["outcome"] == "failed" and "bad ? byte" in test["message"]
+    test["message"].encode("utf-8")
+
+
+def test_a_process_that_resumes_leaves_out_what_ended_or_killed(gate, tmp_path):
+    (tmp_path / "test_kills.py").write_text(
+        "import os\ndef test_a(): pass\ndef test_b(): os.kill(os.getpid(), 9)\ndef test_c(): pass\n"
+    )
+    events = tmp_path / "events"
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS), "LWB_PYTEST_EVENTS": str(events)}
+    for resume in ("0", "1"):
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "lwb_pytest", "-p", "no:cacheprovider", "test_kills.py"],
+            cwd=tmp_path,
+            env={**environment, "LWB_PYTEST_RESUME": resume},
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == 0
+    seen = [json.loads(line) for line in events.read_text().splitlines()]
+    assert [e["id"][-6:] for e in seen if e["event"] == "started"] == ["test_a", "test_b", "test_c"]
+    assert [e["id"][-6:] for e in seen if e["event"] == "test"] == ["test_a", "test_c"]
