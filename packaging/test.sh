@@ -6,6 +6,7 @@
 #   LWB_PYTHON   the Python that the test environment is made from (default python3)
 #   LWB_JOBS     parallel jobs (default: the number of processors)
 #   LWB_OFFLINE  1: fetch nothing, use what is in the cache
+#   LWB_LONG     1: also the tests with the label long (before an issue is called done)
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -140,7 +141,8 @@ build_and_test() { # preset, arguments for ctest…
   [ -s "$results/ctest-$preset.xml" ] || note failed "ctest $preset" "it wrote no results"
 }
 
-build_and_test dev
+# One build, with the sanitizers. Whole runs that take minutes each have the label long.
+if [ "${LWB_LONG:-}" = 1 ]; then build_and_test asan; else build_and_test asan -LE long; fi
 
 step "Tests: Python scripts"
 if [ -n "$python_reason" ]; then
@@ -162,9 +164,6 @@ else
     note failed "style of the sample" "ruff reports findings"
   fi
 fi
-
-# The sanitizers are for our own code: tests that start Python say nothing new there.
-build_and_test asan -LE python
 
 step "Result"
 python3 packaging/count_tests.py "$results"

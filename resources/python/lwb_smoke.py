@@ -345,6 +345,24 @@ _SUSPICIOUS_CALLS = {
 }
 
 
+def returns_only_literals(function: ast.AST) -> bool:
+    """Every answer stands in the source (launch settings, say): caching it can remember no result. It
+    must call nothing that could, either, but for what asks the device for its architecture."""
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda)):
+            return False
+        if isinstance(node, ast.Return) and node.value is not None:
+            try:
+                ast.literal_eval(node.value)
+            except ValueError:
+                return False
+    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call)]
+    decorators = {id(n) for d in getattr(function, "decorator_list", []) for n in ast.walk(d)}
+    return all(
+        id(call) in decorators or getattr(call.func, "attr", "") == "get_device_capability" for call in calls
+    )
+
+
 def static_findings(text: str) -> dict[str, list[tuple[int, str]]]:
     found: dict[str, list[tuple[int, str]]] = {}
 
@@ -365,7 +383,8 @@ def static_findings(text: str) -> dict[str, list[tuple[int, str]]]:
                     add(*_SUSPICIOUS_CALLS[name][:1], node, _SUSPICIOUS_CALLS[name][1])
         for decorator in function.decorator_list:
             name = ast.unparse(decorator)
-            if "lru_cache" in name or name.endswith("cache"):
+            cached = "lru_cache" in name or name.endswith("cache")
+            if cached and not returns_only_literals(function):
                 add("cache", decorator, f"caches the results of {function.name}")
     return found
 

@@ -1,0 +1,92 @@
+// Whole runs that end otherwise, are stopped, or go stage by stage (label "long": minutes each).
+#include <gmock/gmock.h>
+
+#include "tests/pipeline/whole_run.h"
+
+namespace lwb {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(WholeRun, WithoutAnythingToGainThereIsNoWinner) {
+  gpu_.gain.clear();
+  const auto outcome = run();
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "NO_WINNER");
+  EXPECT_EQ(outcome->exit_code, 0);
+  EXPECT_EQ(*read_file(file_), original_);
+}
+
+TEST_F(WholeRun, FailingTestsKeepTheWinnerOut) {
+  gpu_.failing_tests = {"test/a.py::test_two"};
+  const auto outcome = run();
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "NOT_APPLIED") << said_;
+  EXPECT_EQ(outcome->exit_code, 1);
+  EXPECT_THAT(outcome->sentence, HasSubstr("test/a.py::test_two"));
+  EXPECT_EQ(*read_file(file_), original_);
+}
+
+TEST_F(WholeRun, ATestThatFailsOnTheUnchangedKernelNeedsTheOption) {
+  gpu_.always_failing = {"test/a.py::test_one"};
+  auto outcome = run();
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "NOT_APPLIED");
+  EXPECT_THAT(outcome->sentence, HasSubstr("--accept-known-failures"));
+  EXPECT_EQ(*read_file(file_), original_);
+  options_.accept_known_failures = true;
+  outcome = run();
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "APPLIED") << said_;
+}
+
+// Stopped at one process after another: each start goes on, the kernel file is one of the two texts.
+TEST_F(WholeRun, StoppedAgainAndAgainItGoesOnWhereItStood) {
+  int starts = 0;
+  Result<RunOutcome> outcome = fail(ErrorKind::kInternal, "not started");
+  for (; starts < 12; ++starts) {
+    // A measurement begins anew when it was stopped, so a start has to get through a whole one.
+    int allowed = 16 + 3 * starts;
+    gpu_.on_start = [&](const ProcessSpec&) {
+      if (--allowed == 0) cancel_->cancel();
+    };
+    outcome = run();
+    const std::string text = *read_file(file_);
+    if (outcome) break;
+    EXPECT_EQ(outcome.error().kind, ErrorKind::kStopped) << outcome.error().sentence;
+    EXPECT_TRUE(text == original_ || text.find("\"loop_stages\": 4") != std::string::npos);
+  }
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "APPLIED") << said_;
+  EXPECT_GE(starts, 1);
+  EXPECT_THAT(said_, HasSubstr("going on with the run"));
+  EXPECT_FALSE(fs::exists(workspace_ / "runs")) << "one run, not several";
+}
+
+TEST_F(WholeRun, StageByStageIsOneRun) {
+  auto outcome = run(LastStage::kProfile);
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "PROFILED");
+  outcome = run(LastStage::kOptimize);
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "WINNER");
+  EXPECT_EQ(*read_file(file_), original_);
+  outcome = run(LastStage::kFinalize);
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "APPLIED") << said_;
+  EXPECT_FALSE(fs::exists(workspace_ / "runs"));
+}
+
+TEST_F(WholeRun, AForeignEditBeforeTheWriteIsKept) {
+  gpu_.on_start = [&](const ProcessSpec& spec) {
+    if (spec.label.rfind("tests of", 0) == 0) {
+      ASSERT_TRUE(write_file_atomically(file_, original_ + "# mine\n"));
+    }
+  };
+  const auto outcome = run();
+  EXPECT_FALSE(outcome && outcome->outcome == "APPLIED");
+  EXPECT_EQ(*read_file(file_), original_ + "# mine\n");
+}
+
+}  // namespace
+}  // namespace lwb
