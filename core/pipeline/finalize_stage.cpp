@@ -6,15 +6,13 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/checkout/git.h"
 #include "core/diff/diff.h"
 #include "core/finalize/plots.h"
-#include "core/finalize/pull_request.h"
 #include "core/finalize/style_gate.h"
 #include "core/measure/script.h"
 #include "core/optimize/notebook.h"
+#include "core/pipeline/pull_request_stage.h"
 #include "core/pipeline/report_document.h"
-#include "core/report/template.h"
 #include "core/variants/builder.h"
 
 namespace lwb {
@@ -23,8 +21,6 @@ namespace {
 constexpr const char* kDoNotApply = "Do not apply";
 constexpr const char* kKeep = "Keep the change";
 constexpr const char* kRevert = "Revert to the original";
-constexpr const char* kLeaveBranch = "Leave the branch unsent";
-constexpr const char* kSend = "Push the branch and open the pull request";
 
 class FinalizeStage {
  public:
@@ -57,7 +53,7 @@ class FinalizeStage {
     outcome_.outcome = "APPLIED";
     outcome_.sentence = fmt::format("{} is in {}; {} over the cells in scope.", winner_->name(),
                                     relative_file(), format_gain(score_));
-    if (auto branch = pull_request(); !branch) return tl::unexpected(branch.error());
+    if (auto branch = offer_pull_request(); !branch) return tl::unexpected(branch.error());
     return last_checkpoint();
   }
 
@@ -362,88 +358,17 @@ class FinalizeStage {
                                                    fresh->rows.size(), shared.string()));
   }
 
-  // ------------------------------------------------------------------------------ pull request
-
-  std::string title() const {
-    return fmt::format("[{}] {}", in_.kernel.name,
-                       winner_->techniques.empty() ? "launch settings by shape" : winner_->title);
-  }
-
-  std::string evidence() const {
-    std::string text = fmt::format(
-        "Op time (GPU time of the op's calls, L2 flushed, A/B interleaved in fresh processes) on {}:\n\n"
-        "| call | pass | before µs | after µs | speed-up | interval |\n|---|---|---|---|---|---|\n",
-        in_.gpu.name);
-    for (const CellVerdict& row : verdicts_) {
-      text += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {:.3f}-{:.3f} |\n", row.call,
-                          to_string(row.pass), row.old_us, row.new_us,
-                          format_ratio(row.ratio.ratio), row.ratio.low, row.ratio.high);
-    }
-    return text;
-  }
-
-  Result<void> pull_request() {
+  Result<void> offer_pull_request() {
     if (!in_.request.pull_request) return {};
-    const fs::path& root = in_.bench.checkout.root;
-    const std::string summary =
-        fmt::format("Faster {} ({}).\n\n{}", in_.kernel.name,
-                    join(winner_->changes, "; "), evidence());
-    std::vector<std::string> really_run;
-    if (style_.state == StyleResult::State::kPassed) really_run.push_back("make checkstyle");
-    const std::string text = pull_request_text(
-        find_pull_request_template(root), summary, join(winner_->learnings, "\n"),
-        fmt::format("`{}`: {}", test_command_, tests_.sentence), in_.gpu.name, really_run);
-    const fs::path text_file = session_.workspace.root / "pull_request.md";
-    if (auto written = write_file_atomically(text_file, text); !written) return written;
-    BranchJob job;
-    job.checkout = root;
-    job.environment = in_.bench.tools.environment;
-    job.branch = fmt::format("liger-workbench/{}-{}", in_.kernel.name, winner_->name());
-    job.subject = title();
-    job.body = evidence();
-    job.files = {{in_.bench.checkout.op_relative(in_.kernel.name), before_, text_}};
+    PullRequestInputs inputs{in_.bench, in_.kernel, in_.gpu, *winner_, verdicts_,
+                             {{in_.bench.checkout.op_relative(in_.kernel.name), before_, text_}},
+                             test_command_, tests_.sentence,
+                             style_.state == StyleResult::State::kPassed, in_.say};
     if (!csv_after_.empty()) {
-      job.files.push_back({"benchmark/data/all_benchmark_data.csv", csv_before_, csv_after_});
+      inputs.files.push_back({"benchmark/data/all_benchmark_data.csv", csv_before_, csv_after_});
     }
-    auto branch = run_step(
-        session_, step("branch of " + winner_->name(), {sha256_hex(text_)}),
-        [&] { return make_branch(session_.runner, job); },
-        [](const BranchResult& result) { return to_json(result); },
-        [](const Json& json) -> Result<BranchResult> { return branch_result_from_json(json); });
-    if (!branch) return tl::unexpected(branch.error());
-    const fs::path patch = session_.workspace.root / (in_.kernel.name + ".patch");
-    if (auto written = write_file_atomically(patch, branch->patch); !written) return written;
-    in_.say("pull request: " + branch->sentence);
-    return send(*branch, text_file);
-  }
-
-  Result<void> send(const BranchResult& branch, const fs::path& text_file) {
-    const fs::path& root = in_.bench.checkout.root;
-    Json data = to_json(branch);
-    data["text"] = text_file.string();
-    data["state"] = branch.made ? "ready" : "not made";
-    if (branch.made) {
-      const auto commands = send_commands(root, branch.branch, title(), text_file);
-      data["commands"] = commands;
-      auto text = read_file(text_file);
-      auto answer = ask(session_.journal, session_.approvals,
-                        {"pull_request", "Send the pull request?",
-                         (text ? *text : "") + "\n```diff\n" + branch.patch + "```\n",
-                         {kLeaveBranch, kSend}},
-                        session_.cancel);
-      if (!answer) return tl::unexpected(answer.error());
-      if (answer->choice == kSend) {
-        auto sent = send_pull_request(session_.runner, in_.bench.tools.environment, root, branch,
-                                      title(), text_file);
-        if (!sent) return tl::unexpected(sent.error());
-        data["state"] = sent->sent ? "sent" : "not sent";
-        data["url"] = sent->url;
-        in_.say("pull request: " + sent->sentence);
-      } else {
-        for (const std::string& command : commands) in_.say("    " + command);
-      }
-    }
-    return session_.journal.append("pull_request", std::move(data));
+    return pull_request_stage(session_, inputs,
+                              step("branch of " + winner_->name(), {sha256_hex(text_)}));
   }
 
   // ------------------------------------------------------------------------------------ the end

@@ -10,6 +10,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST_F(WholeRun, EndsAppliedWithTheWinnerInTheKernelFileAndNothingElseChanged) {
+  git("init -q -b main");
+  git("add -A");
+  git("commit -q -m start");
   const auto before = rest_of_checkout();
   options_.gpu = "ampere";
   const auto outcome = run();
@@ -20,6 +23,11 @@ TEST_F(WholeRun, EndsAppliedWithTheWinnerInTheKernelFileAndNothingElseChanged) {
   EXPECT_THAT(text, HasSubstr("\"loop_stages\": 4"));
   EXPECT_THAT(text, Not(HasSubstr("Liger Workbench variant")));
   EXPECT_EQ(rest_of_checkout(), before);
+  EXPECT_EQ(git("status --porcelain"), " M src/liger_kernel/ops/scale_norm.py\n");
+  EXPECT_EQ(git("branch --show-current"), "main\n");
+  EXPECT_EQ(git("diff --name-only main liger-workbench/scale_norm-v2"),
+            "src/liger_kernel/ops/scale_norm.py\n");
+  EXPECT_EQ(git("show liger-workbench/scale_norm-v2:src/liger_kernel/ops/scale_norm.py"), text);
   for (const char* name : {"profile.md", "profile.json", "comparison.md", "comparison.json",
                            "report.md", "report.html", "calls.json", "original_scale_norm.py",
                            "scale_norm_v1.py", "scale_norm_v1_notes.md", "scale_norm_v2.py",

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/pipeline/pipeline.h"
+#include "core/process/child_environment.h"
 #include "core/run/state.h"
 #include "tests/pipeline/simulated_gpu.h"
 
@@ -21,6 +22,10 @@ class WholeRun : public ::testing::Test {
     const char* python = std::getenv("LWB_TEST_PYTHON");
     if (python == nullptr) GTEST_SKIP() << "LWB_TEST_PYTHON names no Python with torch and triton";
     ::setenv("TRITON_INTERPRET", "1", 1);
+    for (const char* who : {"GIT_AUTHOR", "GIT_COMMITTER"}) {
+      ::setenv((std::string(who) + "_NAME").c_str(), "T", 1);
+      ::setenv((std::string(who) + "_EMAIL").c_str(), "t@example.com", 1);
+    }
     ::setenv("LWB_TEST_SHIM", (fs::path(LWB_SOURCE_DIR) / "tests/python/triton_cpu.py").c_str(), 1);
     folder_ = fs::path(::testing::TempDir()) /
               ("run-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
@@ -58,9 +63,22 @@ class WholeRun : public ::testing::Test {
     for (const auto& entry : fs::recursive_directory_iterator(folder_ / "checkout")) {
       const std::string name = fs::relative(entry.path(), folder_ / "checkout").string();
       if (!entry.is_regular_file() || name.rfind("optimization/", 0) == 0) continue;
+      if (name.rfind(".git/", 0) == 0) continue;
       if (entry.path() != file_) files[name] = *sha256_of_file(entry.path());
     }
     return files;
+  }
+  // Standard output of git in the checkout.
+  std::string git(const std::string& arguments) const {
+    ProcessSpec spec;
+    spec.argv = {"git", "-c", "user.name=T", "-c", "user.email=t@example.com", "-C",
+                 (folder_ / "checkout").string()};
+    for (const std::string& argument : split(arguments, ' ')) spec.argv.push_back(argument);
+    spec.env = own_environment();
+    SystemRunner runner;
+    auto outcome = runner.run(spec);
+    EXPECT_TRUE(outcome && outcome->ok()) << arguments << (outcome ? outcome->err : "");
+    return outcome ? outcome->out : "";
   }
   fs::path folder_, file_, workspace_;
   std::string original_, said_;
