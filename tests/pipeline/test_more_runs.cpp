@@ -77,6 +77,28 @@ TEST_F(WholeRun, StageByStageIsOneRun) {
   EXPECT_FALSE(fs::exists(workspace_ / "runs"));
 }
 
+// Recorded in one checkout, replayed in another with no program started: the same run.
+TEST_F(WholeRun, ARecordingReplaysTheSameRunElsewhere) {
+  options_.record_file = (folder_ / "recording.json.gz").string();
+  auto outcome = run();
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "APPLIED") << said_;
+  const std::string applied = *read_file(file_);
+
+  ASSERT_TRUE(copy_tree(kSample, folder_ / "elsewhere/checkout"));
+  options_.checkout = (folder_ / "elsewhere/checkout").string();
+  options_.work_area = (folder_ / "elsewhere/area").string();
+  options_.replay_file = options_.record_file;
+  options_.record_file.clear();
+  options_.seam = nullptr;
+  outcome = run();
+  ASSERT_TRUE(outcome) << outcome.error().sentence << outcome.error().details;
+  EXPECT_EQ(outcome->outcome, "APPLIED") << outcome->sentence;
+  EXPECT_EQ(*read_file(folder_ / "elsewhere/checkout/src/liger_kernel/ops/scale_norm.py"), applied);
+  EXPECT_THAT(*read_file(folder_ / "elsewhere/checkout/optimization/scale_norm/report.md"),
+              HasSubstr("ecorded on"));
+}
+
 TEST_F(WholeRun, AForeignEditBeforeTheWriteIsKept) {
   gpu_.on_start = [&](const ProcessSpec& spec) {
     if (spec.label.rfind("tests of", 0) == 0) {
