@@ -10,6 +10,9 @@ Steps (each under 9 minutes on one H200):
   rms_norm  `lwb run --kernel rms_norm` with a calls file that adds in_place=False
   fused     `lwb run --kernel fused_add_rms_norm` with gradients for both outputs
   swiglu    `lwb run --kernel swiglu`: no headroom, or no winner
+  memory, balanced, target, scope, ampere
+            `lwb optimize --kernel rms_norm` with that goal, target, scope or GPU: stop reason, cells scored
+            and the compiler's resource line, as the journal has them
 
 Exit code 1 when a step misses what it is held to; the figures are written all the same."""
 
@@ -241,6 +244,7 @@ class Evidence:
 
     def rms_norm(self):
         function = ("rms_norm", "LigerRMSNormFunction", 1)
+        self.lwb("doctor")  # as one does on a new machine: torch is read from disk once
         with tempfile.TemporaryDirectory() as folder:
             calls = self.write_calls(folder, "rms_norm", [
                 self.call(function, shape, [1e-6, 0.0, "llama", False, None], "in_place=False")
@@ -291,6 +295,56 @@ class Evidence:
             print(f"  {row['call']:45} {row['pass']:8} {row['op_us']:8.1f} us, {100 * row['share']:.1f} % of the roof")
         self.write("swiglu", {**self.figures(state, seconds, rows), "roofline": state.get("profile", {}).get("roofline")},
                    [("outcome", outcome, "NO_HEADROOM or NO_WINNER", outcome in ("NO_HEADROOM", "NO_WINNER"))])
+
+
+    # --------------------------------------------------------------------- goals, target, scope, GPU
+
+    def optimized(self, *arguments):
+        """`lwb optimize` of rms_norm at two sizes; the winner event and the last variant, from the journal."""
+        code, state, seconds = self.lwb("optimize", "--kernel", "rms_norm", "--autonomous", "--models", "llama_3_8b",
+                                        "--x", "2048,8192", *arguments)
+        variants = state.get("variants", [])
+        winner = state.get("winner", {})
+        print(f"{' '.join(arguments)}: {state.get('outcome')} in {seconds:.0f} s; stopped because {winner.get('stop_reason')}")
+        figures = {"seconds": round(seconds, 1), "outcome": state.get("outcome"),
+                   "stop_reason": winner.get("stop_reason"), "score": winner.get("score"),
+                   "variants": [{k: v.get(k) for k in ("number", "decision", "reason", "score")} for v in variants]}
+        return state, variants, winner, figures
+
+    def goal(self, goal):
+        state, variants, winner, figures = self.optimized("--goal", goal)
+        named = state.get("request", {}).get("optimization_goal")
+        reason = winner.get("stop_reason") or ""
+        self.write(goal, figures, [("goal in the journal", named, goal, named == goal),
+                                   ("stop reason", reason, "one of the stop rules", bool(reason)),
+                                   ("variants judged", len(variants), ">= 1", len(variants) >= 1)])
+
+    def memory(self):
+        self.goal("memory")
+
+    def balanced(self):
+        self.goal("balanced")
+
+    def target(self):
+        _, variants, winner, figures = self.optimized("--goal", "speed", "--target", "backward under 0.2ms")
+        reason = winner.get("stop_reason") or ""
+        self.write("target", figures, [("stop reason", reason, "the target metric is met", "target metric is met" in reason),
+                                       ("variants", len(variants), "1", len(variants) == 1)])
+
+    def scope(self):
+        state, _, _, figures = self.optimized("--goal", "speed", "--models", "deepseek_v2_lite,llama_3_8b",
+                                              "--scope", "hidden_size<=2048")
+        scoped = state.get("profile", {}).get("scope", [])
+        figures["scope"] = scoped
+        self.write("scope", figures, [("cells scored", scoped, "hidden_size=2048 alone",
+                                       bool(scoped) and all("hidden_size=2048" in call for call in scoped))])
+
+    def ampere(self):
+        _, variants, _, figures = self.optimized("--goal", "speed", "--gpu", "ampere")
+        lines = [text for v in variants for text in v.get("learnings", []) if text.startswith("sm_80:")]
+        figures["sm_80"] = lines
+        self.write("ampere", figures, [("sm_80 resource lines", len(lines), ">= 1",
+                                        any("registers" in line for line in lines))])
 
 
 def main():

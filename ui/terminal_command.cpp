@@ -26,15 +26,13 @@ QString shell_quoted(const QString& word) {
 QString terminal_command(const OpenRequest& request, const QString& before_option) {
   if (request.sample) return QStringLiteral("packaging/run.sh");
   const bool has_kernel = !request.kernel.isEmpty();
-  QString command = has_kernel ? QStringLiteral("lwb measure") : QStringLiteral("lwb kernels");
+  QString command = has_kernel ? QStringLiteral("lwb run") : QStringLiteral("lwb kernels");
   const auto add = [&](const char* option, const QString& value) {
     command += before_option + QString::fromLatin1(option) + QLatin1Char(' ') + shell_quoted(value);
   };
   add("--checkout", request.checkout.isEmpty() ? QStringLiteral(".") : request.checkout);
-  if (has_kernel) {
-    add("--kernel", request.kernel);
-    add("--variant", QStringLiteral("FILE"));
-  }
+  if (has_kernel) add("--kernel", request.kernel);
+  if (has_kernel && !request.replay.isEmpty()) add("--replay", request.replay);
   return command;
 }
 

@@ -17,7 +17,10 @@ TEST(TerminalCommand, ListsKernelsUntilOneIsChosen) {
   EXPECT_EQ(lwb::terminal_command(request).toStdString(), "lwb kernels --checkout /c");
   request.kernel = QStringLiteral("op");
   EXPECT_EQ(lwb::terminal_command(request).toStdString(),
-            "lwb measure --checkout /c --kernel op --variant FILE");
+            "lwb run --checkout /c --kernel op");
+  request.replay = QStringLiteral("/r/run.json.gz");
+  EXPECT_EQ(lwb::terminal_command(request).toStdString(),
+            "lwb run --checkout /c --kernel op --replay /r/run.json.gz");
 }
 
 }  // namespace
