@@ -66,7 +66,7 @@ void add_request(CLI::App* app, CommandLine& line) {
                   "200MB\"");
   app->add_flag("--autonomous", line.run.autonomous, "Ask nothing; take the first choice each time");
   app->add_option("--max-variants", line.run.max_variants, "How many variants may be tried (8)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1000));
   add_cells(app, line);
   app->add_flag("--no-pr", line.run.no_pull_request, "Make no branch and no pull request text");
   app->add_flag("--accept-known-failures", line.run.accept_known_failures,
@@ -129,7 +129,7 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
       ->type_name("FILE");
   measure->add_option("--repeat", line.repeat,
                       "Measure so many times, each in fresh processes: how well verdicts repeat")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1000));
   CLI::App* show = add("show", "What is known of the last run of a kernel", Command::kShow);
   add_checkout(show, line);
   add_kernel(show, line, true);

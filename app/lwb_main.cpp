@@ -91,6 +91,7 @@ int show(const lwb::CommandLine& line) {
 int run(const lwb::CommandLine& line) {
   const auto last = line.command == lwb::Command::kProfile    ? lwb::LastStage::kProfile
                     : line.command == lwb::Command::kOptimize ? lwb::LastStage::kOptimize
+                    : line.command == lwb::Command::kFinalize ? lwb::LastStage::kFinalizeWinner
                                                               : lwb::LastStage::kFinalize;
   auto outcome = lwb::run_pipeline(line.run, last, cancel_token, listener());
   if (!outcome) return report_error(outcome.error(), line.json);

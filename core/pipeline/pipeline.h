@@ -18,7 +18,12 @@
 namespace lwb {
 
 // How far a command goes.
-enum class LastStage { kProfile, kOptimize, kFinalize };
+enum class LastStage {
+  kProfile,
+  kOptimize,
+  kFinalize,
+  kFinalizeWinner,  // goes on with a run that has a winner, by that run's own request; kUsage without
+};
 
 struct RunOutcome {
   // PROFILED, NO_HEADROOM, NO_WINNER, WINNER, DECLINED, APPLIED, NOT_APPLIED, REVERTED

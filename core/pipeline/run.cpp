@@ -52,17 +52,43 @@ class Run {
     auto request = build_request(options_, bench_->kernel_names(), listener_.say);
     if (!request) return tl::unexpected(request.error());
     request_ = std::move(*request);
+    workspace_ = {bench_->checkout.workspace(request_.kernel), request_.kernel};
+    if (last_ == LastStage::kFinalizeWinner) {
+      if (auto taken = take_request_of_winner(); !taken) return taken;
+    }
     auto kernel = find_kernel(bench_->kernels, request_.kernel);
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
     if (!kernel_.ready) {
       return fail(ErrorKind::kPreflight,
-                  fmt::format("{} cannot be optimized: {}", kernel_.name, kernel_.reason));
+                  fmt::format("{} cannot be optimized: {}.", kernel_.name, kernel_.reason));
     }
     // Read now, so that a malformed file stops the run before anything is started.
     auto calls = calls_by_hand(request_);
     if (!calls) return tl::unexpected(calls.error());
     by_hand_ = std::move(*calls);
+    return {};
+  }
+
+  Result<void> take_request_of_winner() {
+    const bool there = fs::exists(workspace_.journal());
+    auto events = there ? read_journal(workspace_.journal()) : std::vector<Event>{};
+    if (!events) return tl::unexpected(events.error());
+    const RunState state = fold(*events);
+    if (get_string(state.winner, "variant").empty()) {
+      return fail(ErrorKind::kUsage,
+                  fmt::format("There is no winner of {} in {} to finalize; lwb optimize looks for one.",
+                              request_.kernel, bench_->checkout.root.string()));
+    }
+    auto earlier = request_from_json(state.request);
+    if (!earlier) return tl::unexpected(earlier.error());
+    // How to go on is said now; what was measured stays as it was asked for then.
+    earlier->autonomy = request_.autonomy;
+    earlier->pull_request = request_.pull_request;
+    earlier->accept_known_failures = request_.accept_known_failures;
+    earlier->update_benchmark_csv = request_.update_benchmark_csv;
+    earlier->import_from_source = request_.import_from_source || earlier->import_from_source;
+    request_ = std::move(*earlier);
     return {};
   }
 
@@ -127,7 +153,6 @@ class Run {
   // The kernel file as the user has it; where an earlier start of this run was killed after it had
   // written the winner, the text from before.
   Result<void> take_original_text() {
-    workspace_ = {bench_->checkout.workspace(kernel_.name), kernel_.name};
     const fs::path file = bench_->checkout.op_file(kernel_.name);
     auto text = read_file(file);
     if (!text) return tl::unexpected(text.error());
@@ -149,7 +174,17 @@ class Run {
   bool goes_on_after(const std::string& outcome) const {
     if (outcome.empty()) return true;
     if (last_ == LastStage::kOptimize) return outcome == "PROFILED";
-    return last_ == LastStage::kFinalize && (outcome == "PROFILED" || outcome == "WINNER");
+    if (last_ == LastStage::kProfile) return false;
+    return outcome == "PROFILED" || outcome == "WINNER";
+  }
+
+  // What decides the measurements; how a run is approved and what is done with its winner may change
+  // from one start to the next.
+  static Json what_is_measured(Json request) {
+    for (const char* key : {"autonomy", "pull_request", "accept_known_failures", "update_benchmark_csv"}) {
+      request.erase(key);
+    }
+    return request;
   }
 
   // True: the journal in place is of this request and can be gone on with.
@@ -163,7 +198,8 @@ class Run {
         if (event.type == "run_started") snapshot = get_string(event.data, "original_sha256");
       }
       if (goes_on_after(state.finished ? state.outcome : "") &&
-          state.request == to_json(request_) && snapshot == sha256_hex(original_text_)) {
+          what_is_measured(state.request) == what_is_measured(to_json(request_)) &&
+          snapshot == sha256_hex(original_text_)) {
         listener_.say("going on with the run that stands in " + workspace_.root.string());
         return true;
       }

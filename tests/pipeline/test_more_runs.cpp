@@ -71,7 +71,9 @@ TEST_F(WholeRun, StageByStageIsOneRun) {
   ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
   EXPECT_EQ(outcome->outcome, "WINNER");
   EXPECT_EQ(*read_file(file_), original_);
-  outcome = run(LastStage::kFinalize);
+  options_.goal.clear();  // the run's own request is taken
+  options_.x_values.clear();
+  outcome = run(LastStage::kFinalizeWinner);
   ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
   EXPECT_EQ(outcome->outcome, "APPLIED") << said_;
   EXPECT_FALSE(fs::exists(workspace_ / "runs"));

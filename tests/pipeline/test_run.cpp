@@ -44,6 +44,14 @@ TEST_F(WholeRun, EndsAppliedWithTheWinnerInTheKernelFileAndNothingElseChanged) {
   EXPECT_FALSE(fs::exists(folder_ / "area/scale_norm/tree")) << "the sandbox is removed";
 }
 
+TEST_F(WholeRun, WithoutAWinnerThereIsNothingToFinalize) {
+  const auto outcome = run(LastStage::kFinalizeWinner);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(outcome.error().sentence, HasSubstr("no winner of scale_norm"));
+  EXPECT_FALSE(fs::exists(folder_ / "checkout/optimization"));
+}
+
 TEST_F(WholeRun, AnUnknownKernelChangesNothing) {
   options_.kernel = "scale_nrom";
   const auto outcome = run();
