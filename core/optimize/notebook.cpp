@@ -92,15 +92,17 @@ std::string variant_row(const VariantRecord& record) {
 
 std::string verdict_table(const std::vector<CellVerdict>& verdicts, const std::string& name) {
   std::string text = fmt::format(
-      "\n| call | pass | v0 µs | {} µs | old/new | interval | delta | verdict |\n"
-      "|---|---|---|---|---|---|---|---|\n",
+      "\n| call | pass | v0 µs | {} µs | old/new | interval | delta | verdict | wall µs |\n"
+      "|---|---|---|---|---|---|---|---|---|\n",
       name);
   for (const CellVerdict& row : verdicts) {
-    text += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {:.3f}-{:.3f} | {:+.1f} % | {} |\n",
+    text += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {:.3f}-{:.3f} | {:+.1f} % | {} | {:.0f} → "
+                        "{:.0f}{} |\n",
                         row.call, to_string(row.pass), row.old_us, row.new_us,
                         format_ratio(row.ratio.ratio), row.ratio.low, row.ratio.high,
                         row.old_us > 0 ? 100 * (row.new_us / row.old_us - 1) : 0.0,
-                        to_string(row.verdict.kind));
+                        to_string(row.verdict.kind), row.old_wall_us, row.new_wall_us,
+                        row.launch_bound ? ", launch-bound" : "");
   }
   return text;
 }

@@ -43,7 +43,8 @@ Json cell_rows(const std::vector<CellVerdict>& verdicts) {
                     {"new", fmt::format("{:.1f}", row.new_us)},
                     {"ratio", format_ratio(row.ratio.ratio)},
                     {"interval", fmt::format("{:.3f}-{:.3f}", row.ratio.low, row.ratio.high)},
-                    {"verdict", to_string(row.verdict.kind)}});
+                    {"verdict", to_string(row.verdict.kind)},
+                    {"wall", fmt::format("{:.0f} → {:.0f}", row.old_wall_us, row.new_wall_us)}});
   }
   return rows;
 }

@@ -7,16 +7,15 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/checkout/git.h"
-#include "core/measure/smoke.h"
 #include "core/optimize/loop.h"
 #include "core/optimize/notebook.h"
 #include "core/pipeline/pipeline.h"
 #include "core/pipeline/finalize_stage.h"
 #include "core/pipeline/profile_document.h"
 #include "core/pipeline/profile_stage.h"
+#include "core/pipeline/variant_checks.h"
 #include "core/pipeline/workbench.h"
 #include "core/run/state.h"
-#include "core/variants/compile_check.h"
 
 namespace lwb {
 namespace {
@@ -317,7 +316,11 @@ class Run {
       if (!side) return tl::unexpected(side.error());
       return side_of(*side);
     };
-    inputs.smoke = [this, &profile](const Side& variant) { return smoke(variant, profile); };
+    inputs.smoke = [this, &profile](const Side& variant) {
+      return check_variant({*bench_->runner, bench_->tools, original_, profile.calls, profile.trace,
+                            request_.gpu},
+                           variant);
+    };
     inputs.stock = [this](int number, const std::string& text) -> Result<CheckReport> {
       if (auto put = sandbox_->put_kernel(kernel_.name, text); !put) {
         return tl::unexpected(put.error());
@@ -334,89 +337,6 @@ class Run {
       return stock_memory_peaks(*table, profile.calls, "v" + std::to_string(number));
     };
     return inputs;
-  }
-
-  // The smallest call of each kind (same function and arguments but for sizes), and the largest.
-  static std::vector<CapturedCall> smoke_calls(const std::vector<CapturedCall>& calls,
-                                               bool largest_too) {
-    std::map<std::string, std::pair<double, const CapturedCall*>> smallest, largest;
-    for (const CapturedCall& call : calls) {
-      std::string kind = get_object(call.json, "function").dump();
-      double elements = 0;
-      for (const Json& argument : get_array(call.json, "args")) {
-        const Json& tensor = get_object(argument, "tensor");
-        if (tensor.empty()) {
-          kind += argument.dump();
-          continue;
-        }
-        double count = 1;
-        for (const Json& n : get_array(tensor, "shape")) count *= n.get<double>();
-        elements += count;
-        kind += "tensor" + get_string(tensor, "dtype");
-      }
-      auto& low = smallest[kind];
-      if (low.second == nullptr || elements < low.first) low = {elements, &call};
-      auto& high = largest[kind];
-      if (high.second == nullptr || elements > high.first) high = {elements, &call};
-    }
-    std::vector<CapturedCall> chosen;
-    for (const auto& [kind, best] : smallest) chosen.push_back(*best.second);
-    for (const auto& [kind, best] : largest) {
-      if (largest_too && smallest.at(kind).second != best.second) chosen.push_back(*best.second);
-    }
-    return chosen;
-  }
-
-  // In float32, where a wrong formula shows best, and in the calls' own dtypes at the smallest and
-  // the largest of each kind, where the tuned settings apply.
-  Result<CheckReport> smoke(const Side& variant, const ProfileResult& profile) {
-    CheckReport report;
-    for (const bool own_dtype : {false, true}) {
-      SmokeJob job;
-      job.original = original_;
-      job.variant = variant;
-      job.calls = smoke_calls(profile.calls, own_dtype);
-      job.seeds = {1};
-      if (own_dtype) job.dtype.clear();
-      job.label = fmt::format("smoke {}{}", variant.name, own_dtype ? " in its own dtype" : "");
-      auto judged = run_smoke(*bench_->runner, bench_->tools, job);
-      if (!judged) return tl::unexpected(judged.error());
-      report.passed = report.passed && judged->passed;
-      report.failures.insert(report.failures.end(), judged->failures.begin(), judged->failures.end());
-      report.remarks.insert(report.remarks.end(), judged->remarks.begin(), judged->remarks.end());
-      if (!report.passed) break;
-    }
-    if (report.passed && request_.gpu != TargetGpu::kAuto) {
-      if (auto checked = compile_check(variant, profile, report); !checked) {
-        return tl::unexpected(checked.error());
-      }
-    }
-    return report;
-  }
-
-  // For the architecture that was asked for: what does not compile there fails, unless the original
-  // does not either.
-  Result<void> compile_check(const Side& variant, const ProfileResult& profile, CheckReport& report) {
-    const std::vector<int> capabilities = capabilities_of(to_string(request_.gpu));
-    auto compiled = compile_for(*bench_->runner, bench_->tools, variant, profile.trace, capabilities);
-    if (!compiled) return tl::unexpected(compiled.error());
-    std::vector<std::string> broken;
-    for (const CompiledLaunch& launch : *compiled) {
-      report.remarks.push_back(describe(launch));
-      if (!launch.ok) broken.push_back(describe(launch));
-    }
-    if (broken.empty()) return {};
-    auto before = compile_for(*bench_->runner, bench_->tools, original_, profile.trace, capabilities);
-    if (!before) return tl::unexpected(before.error());
-    const bool always = std::any_of(before->begin(), before->end(),
-                                    [](const CompiledLaunch& launch) { return !launch.ok; });
-    if (always) {
-      report.remarks.push_back("The original does not compile there either.");
-      return {};
-    }
-    report.passed = false;
-    report.failures.insert(report.failures.end(), broken.begin(), broken.end());
-    return {};
   }
 
   Result<RunOutcome> approve_winner(Session& shared, const OptimizeResult& result, int& chosen) {

@@ -67,7 +67,7 @@ TEST(MainWindow, OpensACheckoutAndCopiesItsCommand) {
 
   action_of(window, "Copy Terminal Command")->trigger();
   EXPECT_EQ(QApplication::clipboard()->text(),
-            QStringLiteral("lwb measure --checkout '%1' --kernel some_op --variant FILE")
+            QStringLiteral("lwb run --checkout '%1' --kernel some_op")
                 .arg(request.checkout));
 
   action_of(window, "Close Checkout")->trigger();
