@@ -1,4 +1,4 @@
-// The real package, where it is there: .checkouts/liger-0.8.5 or LWB_REAL_CHECKOUT.
+// The real package, where LWB_TEST_LIGER names it (packaging/test.sh fetches it).
 #include <algorithm>
 
 #include "core/base/text.h"
@@ -42,9 +42,9 @@ class RealCheckout : public Parsing {
   void SetUp() override {
     Parsing::SetUp();
     if (IsSkipped()) return;
-    const char* named = std::getenv("LWB_REAL_CHECKOUT");
-    checkout_ = named ? fs::path(named) : fs::path(LWB_SOURCE_DIR) / ".checkouts" / "liger-0.8.5";
-    if (!fs::exists(checkout_ / "src")) GTEST_SKIP() << "no real checkout at " << checkout_;
+    const char* named = std::getenv("LWB_TEST_LIGER");
+    if (named == nullptr) GTEST_SKIP() << "LWB_TEST_LIGER names no source package of liger-kernel";
+    checkout_ = named;
   }
   fs::path checkout_;
 };

@@ -18,7 +18,9 @@ using ::testing::HasSubstr;
 class StandbyTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) / "standby";
+    folder_ = fs::path(::testing::TempDir()) /
+              (std::string("standby-") +
+               ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     fs::copy_file(fs::path(LWB_SOURCE_DIR) / "resources/python/lwb_standby.py",

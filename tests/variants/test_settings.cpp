@@ -100,7 +100,9 @@ class SettingsSource : public ::testing::Test {
         ", 0)\nclass torch: bfloat16, float32, cuda = 'b', 'f', cuda\n"
         "class gpu: type = 'cuda'\nclass cpu: type = 'cpu'\n" +
         settings_function_source(t, "_k") + "print(f(" + arguments + "))\n";
-    const fs::path file = fs::path(::testing::TempDir()) / "settings_source.py";
+    const fs::path file = 
+        fs::path(::testing::TempDir()) /
+        (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + ".py");
     EXPECT_TRUE(write_file_atomically(file, source));
     const std::string command = "python3 " + file.string();
     std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
