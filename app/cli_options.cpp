@@ -64,7 +64,8 @@ void add_request(CLI::App* app, CommandLine& line) {
   app->add_option("--target", line.run.target,
                   "Stop when met: \"forward under 0.3ms at hidden_size=4096\", \"memory under "
                   "200MB\"");
-  app->add_flag("--autonomous", line.run.autonomous, "Ask nothing; take the first choice each time");
+  app->add_flag("--autonomous", line.run.autonomous,
+                "Ask nothing; take the first choice each time");
   app->add_option("--max-variants", line.run.max_variants, "How many variants may be tried (8)")
       ->check(CLI::Range(1, 1000));
   add_cells(app, line);
@@ -106,17 +107,22 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
     sub->callback([&line, command] { line.command = command; });
     return sub;
   };
-  add_checkout(add("doctor", "Check the checkout and this machine; changes nothing",
-                   Command::kDoctor), line);
-  add_checkout(add("kernels", "List every op file: ready or not, and why", Command::kKernels), line);
-  add_request(add("run", "All three stages, from request to finished change; resumes where it stood", Command::kRun),
-              line);
+  add_checkout(
+      add("doctor", "Check the checkout and this machine; changes nothing", Command::kDoctor),
+      line);
+  add_checkout(add("kernels", "List every op file: ready or not, and why", Command::kKernels),
+               line);
+  add_request(
+      add("run", "All three stages, from request to finished change; resumes where it stood",
+          Command::kRun),
+      line);
   add_request(add("profile", "Pre-flight and the profile stage only", Command::kProfile), line);
   add_request(add("optimize", "Up to the approved winner; nothing is applied", Command::kOptimize),
               line);
-  add_request(add("finalize", "Goes on with the approved winner: gates, the one write, report, branch",
-                  Command::kFinalize),
-              line);
+  add_request(
+      add("finalize", "Goes on with the approved winner: gates, the one write, report, branch",
+          Command::kFinalize),
+      line);
   CLI::App* measure = add("measure", "A/B of two kernel files in op time", Command::kMeasure);
   add_checkout(measure, line);
   add_kernel(measure, line, true);
@@ -124,11 +130,13 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
   measure->add_option("--variant", line.variant_file, "The kernel file to judge")
       ->required()
       ->type_name("FILE");
-  measure->add_option("--against", line.against_file,
-                      "What it is compared with (default: the checkout's own file)")
+  measure
+      ->add_option("--against", line.against_file,
+                   "What it is compared with (default: the checkout's own file)")
       ->type_name("FILE");
-  measure->add_option("--repeat", line.repeat,
-                      "Measure so many times, each in fresh processes: how well verdicts repeat")
+  measure
+      ->add_option("--repeat", line.repeat,
+                   "Measure so many times, each in fresh processes: how well verdicts repeat")
       ->check(CLI::Range(1, 1000));
   CLI::App* show = add("show", "What is known of the last run of a kernel", Command::kShow);
   add_checkout(show, line);

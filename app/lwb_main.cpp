@@ -40,8 +40,8 @@ class ProgressPrinter {
         far += fmt::format(", about {} left", lwb::format_duration(left));
       }
     }
-    fmt::print(stderr, "[{:>8}] {}: {}{}\n", lwb::format_duration(seconds(time - start_)), now.stage,
-               now.step, far);
+    fmt::print(stderr, "[{:>8}] {}: {}{}\n", lwb::format_duration(seconds(time - start_)),
+               now.stage, now.step, far);
     last_ = now;
     printed_ = time;
   }

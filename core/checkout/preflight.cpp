@@ -16,15 +16,21 @@ constexpr std::uintmax_t kNoDisk = 256ULL << 20;  // below this a run would end 
 
 const char* name_of(Check::State state) {
   switch (state) {
-    case Check::kOk: return "ok";
-    case Check::kFailed: return "failed";
-    case Check::kWarning: return "warning";
-    case Check::kInfo: return "info";
+    case Check::kOk:
+      return "ok";
+    case Check::kFailed:
+      return "failed";
+    case Check::kWarning:
+      return "warning";
+    case Check::kInfo:
+      return "info";
   }
   return "info";
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
 
 class Checks {
  public:
@@ -71,10 +77,11 @@ class Checks {
   Result<void> op_file() {
     if (kernel_ == nullptr) return {};
     add({"op_file", "Op file", kernel_->ready ? Check::kOk : Check::kFailed,
-         kernel_->ready ? fmt::format("{} holds {} launched kernel(s): {}.",
-                                      checkout_.op_relative(kernel_->name).string(),
-                                      kernel_->jit_kernels.size(), join(kernel_->jit_kernels, ", "))
-                        : fmt::format("{} cannot be optimized: {}.", kernel_->name, kernel_->reason),
+         kernel_->ready
+             ? fmt::format("{} holds {} launched kernel(s): {}.",
+                           checkout_.op_relative(kernel_->name).string(),
+                           kernel_->jit_kernels.size(), join(kernel_->jit_kernels, ", "))
+             : fmt::format("{} cannot be optimized: {}.", kernel_->name, kernel_->reason),
          "", ""});
     if (!kernel_->foreign_launches.empty()) {
       add({"foreign_launches", "Launches elsewhere", Check::kInfo,
@@ -86,9 +93,9 @@ class Checks {
   }
 
   Result<void> driver() {
-    auto smi = start("GPU driver", {"nvidia-smi",
-                                    "--query-gpu=name,uuid,driver_version,memory.used,memory.total",
-                                    "--format=csv,noheader"});
+    auto smi = start("GPU driver",
+                     {"nvidia-smi", "--query-gpu=name,uuid,driver_version,memory.used,memory.total",
+                      "--format=csv,noheader"});
     if (!smi) return tl::unexpected(smi.error());
     if (smi->ok() && !trim(smi->out).empty()) {
       const auto fields = split(first_line(smi->out), ',');
@@ -116,13 +123,13 @@ class Checks {
     Json job{{"checks", {"gpu", "torch", "import", "dispatch"}},
              {"module", module},
              {"src", request_.import_from_source ? Json(src.string()) : Json(nullptr)},
-             {"expected_file", kernel_ != nullptr
-                                   ? Json((src / checkout_.package / "ops" /
-                                           (kernel_->name + ".py")).string())
-                                   : Json(nullptr)}};
-    auto outcome = start("probe the Python environment",
-                         {tools_.python, "-u", (tools_.scripts / "lwb_probe.py").string()},
-                         job.dump());
+             {"expected_file",
+              kernel_ != nullptr
+                  ? Json((src / checkout_.package / "ops" / (kernel_->name + ".py")).string())
+                  : Json(nullptr)}};
+    auto outcome =
+        start("probe the Python environment",
+              {tools_.python, "-u", (tools_.scripts / "lwb_probe.py").string()}, job.dump());
     if (!outcome) return tl::unexpected(outcome.error());
     if (outcome->end == ProcessEnd::kFailedToStart) {
       add({"python", "Python", Check::kFailed,
@@ -159,7 +166,8 @@ class Checks {
       result_.gpu.python_version = get_string(data, "version");
       add({"python", "Python", Check::kOk,
            fmt::format("Python {} at {}.", result_.gpu.python_version,
-                       get_string(data, "executable")), "", ""});
+                       get_string(data, "executable")),
+           "", ""});
     } else if (name == "import") {
       take_import(data, ok);
     } else if (name == "install") {
@@ -221,12 +229,14 @@ class Checks {
       sentence = fmt::format("Children would import {} instead of {}.", file, expected.string());
     }
     add({"import", "Import", ours ? Check::kOk : Check::kFailed, sentence,
-         ours ? "" : "Install the checkout in dev mode (pip install -e .), or mend the error shown.",
+         ours ? ""
+              : "Install the checkout in dev mode (pip install -e .), or mend the error shown.",
          get_string(data, "traceback")});
   }
 
   void take_install(const Json& data) {
-    // Where a child without our PYTHONPATH imports it from: what an ordinary user of this Python gets.
+    // Where a child without our PYTHONPATH imports it from: what an ordinary user of this Python
+    // gets.
     const std::string plain = get_string(data, "imported_from");
     if (request_.import_from_source) {
       add({"install", "Installation", Check::kInfo,
@@ -235,11 +245,10 @@ class Checks {
     }
     const bool here = plain.rfind(checkout_.src().string(), 0) == 0;
     add({"install", "Installation", here ? Check::kOk : Check::kFailed,
-         here ? "The package is installed in dev mode."
-              : plain.empty()
-                    ? "The package is not installed."
-                    : fmt::format("The package is installed elsewhere: {} instead of {}.", plain,
-                                  checkout_.src().string()),
+         here            ? "The package is installed in dev mode."
+         : plain.empty() ? "The package is not installed."
+                         : fmt::format("The package is installed elsewhere: {} instead of {}.",
+                                       plain, checkout_.src().string()),
          here ? "" : "Run pip install -e . in the checkout, or give --import-from-source.", ""});
   }
 
@@ -255,8 +264,8 @@ class Checks {
     if (kernel_ == nullptr || kernel_->tests.empty()) return;
     test_file_ = sandbox_.tree() / fs::relative(kernel_->tests.front(), checkout_.root);
     tests_ = std::async(std::launch::async, [this] {
-      return start("collect the tests", {tools_.python, "-m", "pytest", "--collect-only", "-q", "-p",
-                                         "no:cacheprovider", test_file_.string()});
+      return start("collect the tests", {tools_.python, "-m", "pytest", "--collect-only", "-q",
+                                         "-p", "no:cacheprovider", test_file_.string()});
     });
   }
 
@@ -305,8 +314,9 @@ class Checks {
            "", ""});
       return {};
     }
-    const bool dirty = kernel_ != nullptr && status->out.find(checkout_.op_relative(kernel_->name)
-                                                                  .string()) != std::string::npos;
+    const bool dirty =
+        kernel_ != nullptr &&
+        status->out.find(checkout_.op_relative(kernel_->name).string()) != std::string::npos;
     add({"git", "Git", dirty ? Check::kWarning : Check::kInfo,
          dirty ? "The kernel file has uncommitted edits; they are the baseline."
                : "Git: " + first_line(status->out) + ".",
@@ -319,8 +329,10 @@ class Checks {
     const auto area = free_bytes(sandbox_.tree());
     if (!free || !area) return {};
     const std::uintmax_t least = std::min(*free, *area);
-    add({"disk", "Disk", least < kNoDisk ? Check::kFailed : least < kLowDisk ? Check::kWarning
-                                                                             : Check::kInfo,
+    add({"disk", "Disk",
+         least < kNoDisk    ? Check::kFailed
+         : least < kLowDisk ? Check::kWarning
+                            : Check::kInfo,
          format_bytes(static_cast<double>(least)) + " are free.",
          least < kLowDisk ? "Free some space: compiled kernels are cached." : "", ""});
     return {};

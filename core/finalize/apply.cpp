@@ -11,10 +11,11 @@ Result<void> apply_change(Journal& journal, const ApplyJob& job) {
   auto present = read_file(job.file);
   if (!present) return tl::unexpected(present.error());
   if (*present != job.before) {
-    return fail(ErrorKind::kGate,
-                fmt::format("{} was changed by somebody else since the run began; it was left as it "
-                            "is. Start the run again to optimize what it holds now.",
-                            job.file.string()));
+    return fail(
+        ErrorKind::kGate,
+        fmt::format("{} was changed by somebody else since the run began; it was left as it "
+                    "is. Start the run again to optimize what it holds now.",
+                    job.file.string()));
   }
   const std::string after = sha256_hex(job.after);
   if (auto begun = journal.append("apply_begin",
@@ -45,10 +46,13 @@ Result<ApplyState> state_of_apply(const Journal& journal, const fs::path& file) 
 
 std::string describe(ApplyState state, const fs::path& file) {
   switch (state) {
-    case ApplyState::kNever: return {};
+    case ApplyState::kNever:
+      return {};
     case ApplyState::kUntouched:
-      return fmt::format("{} holds its original text; the winner had not been written.", file.string());
-    case ApplyState::kApplied: return fmt::format("{} holds the approved winner.", file.string());
+      return fmt::format("{} holds its original text; the winner had not been written.",
+                         file.string());
+    case ApplyState::kApplied:
+      return fmt::format("{} holds the approved winner.", file.string());
     case ApplyState::kForeign:
       return fmt::format("{} holds neither the original nor the winner: it was changed since.",
                          file.string());

@@ -21,10 +21,10 @@ struct ApplyJob {
 Result<void> apply_change(Journal& journal, const ApplyJob& job);
 
 enum class ApplyState {
-  kNever,     // the journal has no apply
-  kUntouched, // it was begun, the file still holds the text from before
-  kApplied,   // the file holds the text that was to be written
-  kForeign,   // the file holds neither: somebody else has changed it since
+  kNever,      // the journal has no apply
+  kUntouched,  // it was begun, the file still holds the text from before
+  kApplied,    // the file holds the text that was to be written
+  kForeign,    // the file holds neither: somebody else has changed it since
 };
 
 // What the file holds after the last apply that the journal knows, judged by hashes.

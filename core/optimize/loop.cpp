@@ -77,8 +77,7 @@ class OptimizeLoop {
                          to_string(*in_.request.target));
     }
     if (in_.request.budget_s > 0 && result_.gpu_seconds >= in_.request.budget_s) {
-      return fmt::format("the GPU budget of {} is used up",
-                         format_duration(in_.request.budget_s));
+      return fmt::format("the GPU budget of {} is used up", format_duration(in_.request.budget_s));
     }
     return stop_reason(records, in_.request, in_.scope);
   }
@@ -110,8 +109,9 @@ class OptimizeLoop {
     if (auto noted = note(record, diff, false); !noted) return noted;
     if (unchanged_path(record)) {
       record.decision = Decision::kRejected;
-      record.reason = "no setting was at least 1 % faster than the original at any measured shape; "
-                      "not measured, because every launch keeps the original's path";
+      record.reason =
+          "no setting was at least 1 % faster than the original at any measured shape; "
+          "not measured, because every launch keeps the original's path";
       record.learnings.push_back("The launch settings are already the best of those tried.");
       return finish(record, diff);
     }
@@ -139,26 +139,25 @@ class OptimizeLoop {
       }
     }
     record.title = titles.empty() ? "launch settings by shape" : join(titles, " + ");
-    record.hypothesis =
-        hypotheses.empty() ? "The launch settings (warps, stages, register cap, block size where "
-                             "free) are a guess that is not the best at every shape."
-                           : join(hypotheses, " ");
+    record.hypothesis = hypotheses.empty()
+                            ? "The launch settings (warps, stages, register cap, block size where "
+                              "free) are a guess that is not the best at every shape."
+                            : join(hypotheses, " ");
     if (!titles.empty()) record.changes = titles;
     record.changes.push_back("settings chosen by shape in a sweep; the original's path elsewhere");
     if (proposal.gates > 0) {
       record.title += fmt::format(" (v{} gated)", proposal.gates);
-      record.hypothesis = fmt::format("v{} gains but is slower at {}; with the original's path kept "
-                                      "there nothing is slower.",
-                                      proposal.gates,
-                                      join({proposal.keep_original.begin(),
-                                            proposal.keep_original.end()},
-                                           ", "));
+      record.hypothesis = fmt::format(
+          "v{} gains but is slower at {}; with the original's path kept "
+          "there nothing is slower.",
+          proposal.gates,
+          join({proposal.keep_original.begin(), proposal.keep_original.end()}, ", "));
     }
   }
 
   Result<std::string> tuned_text(VariantRecord& record, const Proposal& proposal) {
-    TuningInputs tuning{context(),      in_.calls,   in_.scope,    in_.request, in_.gpu,
-                        in_.make_side,  in_.tools,   record.changes};
+    TuningInputs tuning{context(), in_.calls,     in_.scope, in_.request,
+                        in_.gpu,   in_.make_side, in_.tools, record.changes};
     if (proposal.gates > 0) {
       const VariantRecord& mixed = result_.records[static_cast<std::size_t>(proposal.gates - 1)];
       record.tables = gated_tables(mixed.tables, tuning, proposal.keep_original);
@@ -174,9 +173,8 @@ class OptimizeLoop {
   Result<bool> check(VariantRecord& record, const Side& side, const std::string& text) {
     const Step smoke_step = step("smoke " + record.name(), {record.sha256});
     const auto encode = [](const CheckReport& report) {
-      return Json{{"passed", report.passed},
-                  {"failures", report.failures},
-                  {"remarks", report.remarks}};
+      return Json{
+          {"passed", report.passed}, {"failures", report.failures}, {"remarks", report.remarks}};
     };
     const auto decode = [](const Json& json) -> Result<CheckReport> {
       CheckReport report;
@@ -185,7 +183,8 @@ class OptimizeLoop {
       for (const Json& r : get_array(json, "remarks")) report.remarks.push_back(r);
       return report;
     };
-    auto smoke = run_step(session_, smoke_step, [&] { return in_.smoke(side); }, encode, decode);
+    auto smoke = run_step(
+        session_, smoke_step, [&] { return in_.smoke(side); }, encode, decode);
     if (!smoke) return tl::unexpected(smoke.error());
     for (const std::string& remark : smoke->remarks) record.learnings.push_back(remark);
     if (!smoke->passed) {
@@ -194,8 +193,9 @@ class OptimizeLoop {
       record.learnings.push_back("It does not compute what the original computes.");
       return false;
     }
-    auto stock = run_step(session_, step("stock benchmark " + record.name(), {record.sha256}),
-                          [&] { return in_.stock(record.number, text); }, encode, decode);
+    auto stock = run_step(
+        session_, step("stock benchmark " + record.name(), {record.sha256}),
+        [&] { return in_.stock(record.number, text); }, encode, decode);
     if (!stock) return tl::unexpected(stock.error());
     for (const std::string& remark : stock->remarks) record.learnings.push_back(remark);
     return true;
@@ -228,18 +228,15 @@ class OptimizeLoop {
   }
 
   double remaining_budget() const {
-    return in_.request.budget_s > 0
-               ? std::max(1.0, in_.request.budget_s - result_.gpu_seconds)
-               : 0;
+    return in_.request.budget_s > 0 ? std::max(1.0, in_.request.budget_s - result_.gpu_seconds) : 0;
   }
 
   void learn(VariantRecord& record) const {
     const VariantRecord* best = best_record(result_.records);
     const double before = best != nullptr ? best->score.ratio : 1;
-    record.learnings.push_back(
-        fmt::format("Expected {}, measured {} over the cells in scope; the best before was {}.",
-                    format_ratio(record.expected_gain), format_gain(record.score),
-                    format_ratio(before)));
+    record.learnings.push_back(fmt::format(
+        "Expected {}, measured {} over the cells in scope; the best before was {}.",
+        format_ratio(record.expected_gain), format_gain(record.score), format_ratio(before)));
   }
 
   static bool unchanged_path(const VariantRecord& record) {
@@ -257,8 +254,9 @@ class OptimizeLoop {
   }
 
   Result<void> note(const VariantRecord& record, const std::string& diff, bool done) {
-    return write_notes(session_.workspace, record,
-                       {in_.diagnosis, diff, session_.runner.recorded_on(), &result_.records, done});
+    return write_notes(
+        session_.workspace, record,
+        {in_.diagnosis, diff, session_.runner.recorded_on(), &result_.records, done});
   }
 
   Result<void> finish(VariantRecord& record, const std::string& diff) {
@@ -287,8 +285,9 @@ class OptimizeLoop {
   Result<void> choose_winner() {
     const auto best = finalists();
     if (best.empty()) {
-      result_.winner_reason = "No variant gained at least 1 % beyond its uncertainty without "
-                              "tripping a guardrail.";
+      result_.winner_reason =
+          "No variant gained at least 1 % beyond its uncertainty without "
+          "tripping a guardrail.";
       return {};
     }
     std::vector<Side> sides{in_.original};
@@ -341,12 +340,12 @@ class OptimizeLoop {
 
   Result<void> write_results() {
     if (auto written = session_.journal.append(
-            "winner", {{"variant", result_.winner == 0
-                                       ? Json(nullptr)
-                                       : Json("v" + std::to_string(result_.winner))},
-                       {"reason", result_.winner_reason},
-                       {"stop_reason", result_.stop_reason},
-                       {"score", to_json(result_.final_score)}});
+            "winner",
+            {{"variant",
+              result_.winner == 0 ? Json(nullptr) : Json("v" + std::to_string(result_.winner))},
+             {"reason", result_.winner_reason},
+             {"stop_reason", result_.stop_reason},
+             {"score", to_json(result_.final_score)}});
         !written) {
       return written;
     }
@@ -368,7 +367,8 @@ Result<OptimizeResult> optimize(Session& session, const OptimizeInputs& inputs) 
   return OptimizeLoop(session, inputs).run();
 }
 
-Result<std::optional<VariantRecord>> try_without_last(Session& session, const OptimizeInputs& inputs,
+Result<std::optional<VariantRecord>> try_without_last(Session& session,
+                                                      const OptimizeInputs& inputs,
                                                       const std::vector<VariantRecord>& records,
                                                       const VariantRecord& failed) {
   return OptimizeLoop(session, inputs).repair(records, failed);

@@ -1,6 +1,6 @@
 // Stage 2, the loop (spec section 5): variants from the sweep and the catalog, each built, smoke
-// tested, benchmarked, measured and decided, until a stop rule holds; then the best are measured once
-// more beside the original, and a winner is declared or not.
+// tested, benchmarked, measured and decided, until a stop rule holds; then the best are measured
+// once more beside the original, and a winner is declared or not.
 #pragma once
 
 #include <functional>
@@ -71,9 +71,11 @@ struct OptimizeResult {
 
 Result<OptimizeResult> optimize(Session& session, const OptimizeInputs& inputs);
 
-// The repair for a winner that failed a gate: the same without the technique added last, tuned, tested
-// and measured like any variant. Nothing when it had one technique or none, or is not accepted.
-Result<std::optional<VariantRecord>> try_without_last(Session& session, const OptimizeInputs& inputs,
+// The repair for a winner that failed a gate: the same without the technique added last, tuned,
+// tested and measured like any variant. Nothing when it had one technique or none, or is not
+// accepted.
+Result<std::optional<VariantRecord>> try_without_last(Session& session,
+                                                      const OptimizeInputs& inputs,
                                                       const std::vector<VariantRecord>& records,
                                                       const VariantRecord& failed);
 

@@ -19,10 +19,10 @@ Json row_of(const CellVerdict& row) {
           {"new", fmt::format("{:.1f}", row.new_us)},
           {"ratio", format_ratio(row.ratio.ratio)},
           {"interval", fmt::format("{:.3f}-{:.3f}", row.ratio.low, row.ratio.high)},
-          {"verdict", to_string(row.verdict.kind) +
-                          (row.verdict.kind == VerdictKind::kUncertain && !row.verdict.reason.empty()
-                               ? " (" + row.verdict.reason + ")"
-                               : "")}};
+          {"verdict", to_string(row.verdict.kind) + (row.verdict.kind == VerdictKind::kUncertain &&
+                                                             !row.verdict.reason.empty()
+                                                         ? " (" + row.verdict.reason + ")"
+                                                         : "")}};
 }
 
 Json rows_of(const std::vector<CellVerdict>& verdicts) {
@@ -44,9 +44,8 @@ Json memory_rows(const VariantRecord& record) {
   Json rows = Json::array();
   for (const std::string& call : calls) {
     if (after.count(call) == 0) continue;
-    rows.push_back({{"call", call},
-                    {"old", format_bytes(before[call])},
-                    {"new", format_bytes(after[call])}});
+    rows.push_back(
+        {{"call", call}, {"old", format_bytes(before[call])}, {"new", format_bytes(after[call])}});
   }
   return rows;
 }
@@ -77,9 +76,10 @@ Json tables_of(const VariantRecord& record) {
 
 std::string sweep_sentence(const VariantRecord& record) {
   if (record.sweep_points == 0) return "No sweep was run for this variant.";
-  return fmt::format("{} points were tried, {} of them dropped before or during timing (spills, "
-                     "does not fit, wrong result, failed).",
-                     record.sweep_points, record.sweep_dropped);
+  return fmt::format(
+      "{} points were tried, {} of them dropped before or during timing (spills, "
+      "does not fit, wrong result, failed).",
+      record.sweep_points, record.sweep_dropped);
 }
 
 std::string variant_row(const VariantRecord& record) {
@@ -96,13 +96,13 @@ std::string verdict_table(const std::vector<CellVerdict>& verdicts, const std::s
       "|---|---|---|---|---|---|---|---|---|\n",
       name);
   for (const CellVerdict& row : verdicts) {
-    text += fmt::format("| {} | {} | {:.1f} | {:.1f} | {} | {:.3f}-{:.3f} | {:+.1f} % | {} | {:.0f} → "
-                        "{:.0f}{} |\n",
-                        row.call, to_string(row.pass), row.old_us, row.new_us,
-                        format_ratio(row.ratio.ratio), row.ratio.low, row.ratio.high,
-                        row.old_us > 0 ? 100 * (row.new_us / row.old_us - 1) : 0.0,
-                        to_string(row.verdict.kind), row.old_wall_us, row.new_wall_us,
-                        row.launch_bound ? ", launch-bound" : "");
+    text += fmt::format(
+        "| {} | {} | {:.1f} | {:.1f} | {} | {:.3f}-{:.3f} | {:+.1f} % | {} | {:.0f} → "
+        "{:.0f}{} |\n",
+        row.call, to_string(row.pass), row.old_us, row.new_us, format_ratio(row.ratio.ratio),
+        row.ratio.low, row.ratio.high, row.old_us > 0 ? 100 * (row.new_us / row.old_us - 1) : 0.0,
+        to_string(row.verdict.kind), row.old_wall_us, row.new_wall_us,
+        row.launch_bound ? ", launch-bound" : "");
   }
   return text;
 }
@@ -137,34 +137,34 @@ Result<void> write_notes(const Workspace& workspace, const VariantRecord& record
   }
   const Json rows = rows_of(record.verdicts);
   const Json memory = memory_rows(record);
-  const Json data{{"kernel", workspace.kernel},
-                  {"name", record.name()},
-                  {"title", record.title},
-                  {"author", record.author},
-                  {"based_on", record.based_on},
-                  {"techniques", record.techniques},
-                  {"hypothesis", record.hypothesis},
-                  {"diagnosis", context.diagnosis},
-                  {"expected", record.expected_gain > 1
-                                   ? "old/new of about " + format_ratio(record.expected_gain)
-                                   : "no gain beyond noise; a control"},
-                  {"prior", prior},
-                  {"changes", record.changes},
-                  {"diff", context.diff},
-                  {"done", context.done},
-                  {"decision", to_string(record.decision)},
-                  {"reason", record.reason},
-                  {"recorded", context.recorded_on.empty()
-                                   ? ""
-                                   : "Times recorded on " + context.recorded_on + "."},
-                  {"has_rows", !rows.empty()},
-                  {"rows", rows},
-                  {"has_memory", !memory.empty()},
-                  {"memory", memory},
-                  {"guardrails", record.guardrails},
-                  {"sweep", sweep_sentence(record)},
-                  {"tables", tables_of(record)},
-                  {"learnings", record.learnings}};
+  const Json data{
+      {"kernel", workspace.kernel},
+      {"name", record.name()},
+      {"title", record.title},
+      {"author", record.author},
+      {"based_on", record.based_on},
+      {"techniques", record.techniques},
+      {"hypothesis", record.hypothesis},
+      {"diagnosis", context.diagnosis},
+      {"expected", record.expected_gain > 1
+                       ? "old/new of about " + format_ratio(record.expected_gain)
+                       : "no gain beyond noise; a control"},
+      {"prior", prior},
+      {"changes", record.changes},
+      {"diff", context.diff},
+      {"done", context.done},
+      {"decision", to_string(record.decision)},
+      {"reason", record.reason},
+      {"recorded",
+       context.recorded_on.empty() ? "" : "Times recorded on " + context.recorded_on + "."},
+      {"has_rows", !rows.empty()},
+      {"rows", rows},
+      {"has_memory", !memory.empty()},
+      {"memory", memory},
+      {"guardrails", record.guardrails},
+      {"sweep", sweep_sentence(record)},
+      {"tables", tables_of(record)},
+      {"learnings", record.learnings}};
   auto text = render_template("variant-notes.md", data);
   if (!text) return tl::unexpected(text.error());
   return write_file_atomically(workspace.notes(record.number), *text);
@@ -197,12 +197,13 @@ Result<void> write_comparison(const Workspace& workspace, const ComparisonInput&
   text += fmt::format("**Winner: {}.** {}\n\nStopped because {}.\n\n",
                       input.winner == 0 ? "none" : "v" + std::to_string(input.winner),
                       input.winner_reason, input.stop_reason);
-  text += "| variant | author | techniques | decision | score | forward | backward | reason |\n"
-          "|---|---|---|---|---|---|---|---|\n";
+  text +=
+      "| variant | author | techniques | decision | score | forward | backward | reason |\n"
+      "|---|---|---|---|---|---|---|---|\n";
   for (const VariantRecord& record : input.records) text += variant_row(record);
   if (!input.final_verdicts.empty()) {
-    text += fmt::format("\n## v{} against v0, measured once more in fresh processes\n",
-                        input.winner);
+    text +=
+        fmt::format("\n## v{} against v0, measured once more in fresh processes\n", input.winner);
     text += verdict_table(input.final_verdicts, "v" + std::to_string(input.winner));
   }
   for (const VariantRecord& record : input.records) {

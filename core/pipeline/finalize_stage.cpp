@@ -82,16 +82,18 @@ class FinalizeStage {
     auto present = read_file(file());
     if (!present) return tl::unexpected(present.error());
     if (*present == in_.original_text) return false;
-    outcome_.sentence = fmt::format("{} was changed since the run began; it was left as it is.",
-                                    relative_file());
+    outcome_.sentence =
+        fmt::format("{} was changed since the run began; it was left as it is.", relative_file());
     if (auto told = gate("unchanged file", false, outcome_.sentence); !told) {
       return tl::unexpected(told.error());
     }
     if (!in_.interactive) return true;
     const std::string diff = unified_diff(in_.original_text, *present, "as the run began", "now");
     auto answer = ask(session_.journal, session_.approvals,
-                      {"changed_file", outcome_.sentence + " Write the winner over it?",
-                       "```diff\n" + diff + "```\n", {kDoNotApply, "Write the winner over it"}},
+                      {"changed_file",
+                       outcome_.sentence + " Write the winner over it?",
+                       "```diff\n" + diff + "```\n",
+                       {kDoNotApply, "Write the winner over it"}},
                       session_.cancel);
     if (!answer) return tl::unexpected(answer.error());
     if (answer->choice == kDoNotApply) return true;
@@ -178,13 +180,15 @@ class FinalizeStage {
     std::vector<fs::path> files = in_.kernel.tests;
     for (const std::string& dependant : in_.kernel.dependants) {
       for (const KernelEntry& other : in_.bench.kernels) {
-        if (other.name == dependant) files.insert(files.end(), other.tests.begin(), other.tests.end());
+        if (other.name == dependant)
+          files.insert(files.end(), other.tests.begin(), other.tests.end());
       }
     }
     std::vector<fs::path> unique;
     for (const fs::path& path : files) {
       const fs::path relative = fs::relative(path, in_.bench.checkout.root);
-      if (std::find(unique.begin(), unique.end(), relative) == unique.end()) unique.push_back(relative);
+      if (std::find(unique.begin(), unique.end(), relative) == unique.end())
+        unique.push_back(relative);
     }
     return unique;
   }
@@ -233,14 +237,16 @@ class FinalizeStage {
     if (tests_.known_failures.empty() || in_.request.accept_known_failures) return true;
     const std::string failing = join(tests_.known_failures, ", ");
     if (!in_.interactive) {
-      tests_.sentence = fmt::format("These tests fail on the unchanged kernel too: {}; "
-                                    "--accept-known-failures applies in spite of them.",
-                                    failing);
+      tests_.sentence = fmt::format(
+          "These tests fail on the unchanged kernel too: {}; "
+          "--accept-known-failures applies in spite of them.",
+          failing);
       return false;
     }
     auto answer = ask(session_.journal, session_.approvals,
                       {"known_failures_" + winner_->name(),
-                       "These tests fail on the unchanged kernel too. Go on?", "- " + failing + "\n",
+                       "These tests fail on the unchanged kernel too. Go on?",
+                       "- " + failing + "\n",
                        {kDoNotApply, "Go on"}},
                       session_.cancel);
     if (!answer) return tl::unexpected(answer.error());
@@ -258,8 +264,12 @@ class FinalizeStage {
       plots_.notes.push_back("No stock plots: the stock benchmark left no rows.");
       return {};
     }
-    PlotJob job{in_.sandbox.tree(), *original, *winner, in_.profile.cells.reference,
-                session_.workspace.benchmarks() / "three_way.csv", session_.workspace.root};
+    PlotJob job{in_.sandbox.tree(),
+                *original,
+                *winner,
+                in_.profile.cells.reference,
+                session_.workspace.benchmarks() / "three_way.csv",
+                session_.workspace.root};
     auto drawn = run_step(
         session_, step("plots of " + winner_->name(), {winner_->sha256}),
         [&] { return draw_three_way(session_.runner, in_.bench.tools, job); },
@@ -277,26 +287,40 @@ class FinalizeStage {
   }
 
   Result<std::string> report() {
-    ReportInputs inputs{in_.kernel.name, in_.gpu.name, session_.runner.recorded_on(),
-                        outcome_.outcome, outcome_.sentence, outcome_.outcome == "APPLIED",
-                        in_.profile, in_.optimized, winner_, verdicts_, diff(), tests_.sentence,
-                        test_command_, style_.sentence, plots_,
-                        {fmt::format("lwb run --checkout DIR --kernel {}", in_.kernel.name),
-                         fmt::format("lwb measure --checkout DIR --kernel {} --variant {}",
-                                     in_.kernel.name,
-                                     session_.workspace.variant(winner_->number).string())}};
+    ReportInputs inputs{
+        in_.kernel.name,
+        in_.gpu.name,
+        session_.runner.recorded_on(),
+        outcome_.outcome,
+        outcome_.sentence,
+        outcome_.outcome == "APPLIED",
+        in_.profile,
+        in_.optimized,
+        winner_,
+        verdicts_,
+        diff(),
+        tests_.sentence,
+        test_command_,
+        style_.sentence,
+        plots_,
+        {fmt::format("lwb run --checkout DIR --kernel {}", in_.kernel.name),
+         fmt::format("lwb measure --checkout DIR --kernel {} --variant {}", in_.kernel.name,
+                     session_.workspace.variant(winner_->number).string())}};
     return write_report(session_.workspace, inputs);
   }
 
   Result<bool> approve() {
     outcome_.outcome = "READY";
-    outcome_.sentence = fmt::format("{} has passed its gates and waits for approval.", winner_->name());
+    outcome_.sentence =
+        fmt::format("{} has passed its gates and waits for approval.", winner_->name());
     auto document = report();
     if (!document) return tl::unexpected(document.error());
     const std::string apply = "Apply " + winner_->name();
     auto answer = ask(session_.journal, session_.approvals,
-                      {"finalize", fmt::format("Write {} into {}?", winner_->name(), relative_file()),
-                       *document, {apply, kDoNotApply}},
+                      {"finalize",
+                       fmt::format("Write {} into {}?", winner_->name(), relative_file()),
+                       *document,
+                       {apply, kDoNotApply}},
                       session_.cancel);
     if (!answer) return tl::unexpected(answer.error());
     return answer->choice == apply;
@@ -326,18 +350,21 @@ class FinalizeStage {
                      : fmt::format("The checkout does not import the written file: {}",
                                    get_string(data, "message", get_string(data, "file"))));
     }
-    return gate("import", false, "Whether the checkout imports the written file could not be told.");
+    return gate("import", false,
+                "Whether the checkout imports the written file could not be told.");
   }
 
   // Fresh rows of the optimized kernel in the checkout's shared CSV, where that was asked for.
   Result<void> update_csv() {
     if (!in_.request.update_benchmark_csv) return {};
-    const fs::path shared = in_.bench.checkout.root / "benchmark" / "data" / "all_benchmark_data.csv";
+    const fs::path shared =
+        in_.bench.checkout.root / "benchmark" / "data" / "all_benchmark_data.csv";
     auto before = read_file(shared);
     auto fresh = read_stock_csv(session_.workspace.stock_csv(winner_->number));
     if (!before || !fresh) {
-      return gate("benchmark CSV", false, "The benchmark CSV was not updated: " +
-                                              (before ? fresh.error() : before.error()).sentence);
+      return gate("benchmark CSV", false,
+                  "The benchmark CSV was not updated: " +
+                      (before ? fresh.error() : before.error()).sentence);
     }
     auto table = parse_stock_csv(*before, shared.string());
     if (!table) return gate("benchmark CSV", false, table.error().sentence);
@@ -348,22 +375,30 @@ class FinalizeStage {
       }
       const auto same = [&](const StockRow& other) { return other.key() == row.key(); };
       const auto known = std::find_if(table->rows.begin(), table->rows.end(), same);
-      if (known != table->rows.end()) *known = row;
-      else table->rows.push_back(row);
+      if (known != table->rows.end())
+        *known = row;
+      else
+        table->rows.push_back(row);
     }
     csv_before_ = *before;
     csv_after_ = write_stock_csv(*table);
     if (auto done = write_file_atomically(shared, csv_after_); !done) return done;
-    return gate("benchmark CSV", true, fmt::format("{} rows of this run are in {}.",
-                                                   fresh->rows.size(), shared.string()));
+    return gate("benchmark CSV", true,
+                fmt::format("{} rows of this run are in {}.", fresh->rows.size(), shared.string()));
   }
 
   Result<void> offer_pull_request() {
     if (!in_.request.pull_request) return {};
-    PullRequestInputs inputs{in_.bench, in_.kernel, in_.gpu, *winner_, verdicts_,
+    PullRequestInputs inputs{in_.bench,
+                             in_.kernel,
+                             in_.gpu,
+                             *winner_,
+                             verdicts_,
                              {{in_.bench.checkout.op_relative(in_.kernel.name), before_, text_}},
-                             test_command_, tests_.sentence,
-                             style_.state == StyleResult::State::kPassed, in_.say};
+                             test_command_,
+                             tests_.sentence,
+                             style_.state == StyleResult::State::kPassed,
+                             in_.say};
     if (!csv_after_.empty()) {
       inputs.files.push_back({"benchmark/data/all_benchmark_data.csv", csv_before_, csv_after_});
     }
@@ -384,7 +419,8 @@ class FinalizeStage {
       if (auto done = apply_change(session_.journal, {file(), text_, before_, "revert"}); !done) {
         return tl::unexpected(done.error());
       }
-      outcome_ = {"REVERTED", fmt::format("{} holds its original text again.", relative_file()), 1, {}};
+      outcome_ = {
+          "REVERTED", fmt::format("{} holds its original text again.", relative_file()), 1, {}};
       if (auto again = report(); !again) return tl::unexpected(again.error());
     }
     summarize();

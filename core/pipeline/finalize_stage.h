@@ -1,5 +1,5 @@
-// Stage 3 (spec section 6): the winner in a sandbox through style and tests, repairs, plots, the one
-// write of the kernel file after approval, report, branch and pull request text.
+// Stage 3 (spec section 6): the winner in a sandbox through style and tests, repairs, plots, the
+// one write of the kernel file after approval, report, branch and pull request text.
 #pragma once
 
 #include <functional>

@@ -18,7 +18,8 @@ std::string title_of(const PullRequestInputs& in) {
 
 std::string evidence_of(const PullRequestInputs& in) {
   std::string text = fmt::format(
-      "Op time (GPU time of the op's calls, L2 flushed, A/B interleaved in fresh processes) on {}:\n\n"
+      "Op time (GPU time of the op's calls, L2 flushed, A/B interleaved in fresh processes) on "
+      "{}:\n\n"
       "| call | pass | before µs | after µs | speed-up | interval |\n|---|---|---|---|---|---|\n",
       in.gpu.name);
   for (const CellVerdict& row : in.verdicts) {
@@ -34,10 +35,9 @@ std::string text_of(const PullRequestInputs& in) {
                                           join(in.winner.changes, "; "), evidence_of(in));
   std::vector<std::string> really_run;
   if (in.style_passed) really_run.push_back("make checkstyle");
-  return pull_request_text(find_pull_request_template(in.bench.checkout.root), summary,
-                           join(in.winner.learnings, "\n"),
-                           fmt::format("`{}`: {}", in.test_command, in.test_sentence), in.gpu.name,
-                           really_run);
+  return pull_request_text(
+      find_pull_request_template(in.bench.checkout.root), summary, join(in.winner.learnings, "\n"),
+      fmt::format("`{}`: {}", in.test_command, in.test_sentence), in.gpu.name, really_run);
 }
 
 // Asks, and pushes and opens the request when told to.
@@ -49,8 +49,10 @@ Result<void> offer(Session& session, const PullRequestInputs& in, const BranchRe
   const auto commands = send_commands(root, branch.branch, title_of(in), text_file, *target);
   data["commands"] = commands;
   auto answer = ask(session.journal, session.approvals,
-                    {"pull_request", "Send the pull request?",
-                     text_of(in) + "\n```diff\n" + branch.patch + "```\n", {kLeaveBranch, kSend}},
+                    {"pull_request",
+                     "Send the pull request?",
+                     text_of(in) + "\n```diff\n" + branch.patch + "```\n",
+                     {kLeaveBranch, kSend}},
                     session.cancel);
   if (!answer) return tl::unexpected(answer.error());
   if (answer->choice != kSend) {

@@ -25,8 +25,9 @@ struct PullRequestInputs {
   std::function<void(const std::string&)> say;
 };
 
-// Writes pull_request.md and the patch into the workspace, makes the branch (`step`), asks whether it
-// is to be sent, and journals "pull_request". What cannot be made is said, not an Error.
-Result<void> pull_request_stage(Session& session, const PullRequestInputs& inputs, const Step& step);
+// Writes pull_request.md and the patch into the workspace, makes the branch (`step`), asks whether
+// it is to be sent, and journals "pull_request". What cannot be made is said, not an Error.
+Result<void> pull_request_stage(Session& session, const PullRequestInputs& inputs,
+                                const Step& step);
 
 }  // namespace lwb

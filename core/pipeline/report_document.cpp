@@ -65,8 +65,9 @@ Json roof_rows(const Roofline& roof) {
 // hand has in its name besides.
 std::string curve_of(const CapturedCall& call) {
   std::string name = call.id;
-  const std::string x = call.cell.x_name + "=" +
-                        (call.cell.x.is_string() ? call.cell.x.get<std::string>() : call.cell.x.dump());
+  const std::string x =
+      call.cell.x_name + "=" +
+      (call.cell.x.is_string() ? call.cell.x.get<std::string>() : call.cell.x.dump());
   const std::size_t at = name.find(x);
   if (at != std::string::npos) name.erase(at, x.size());
   return trim(name);
@@ -76,9 +77,8 @@ std::string curve_of(const CapturedCall& call) {
 Chart chart_of(const ReportInputs& in, Pass pass, const std::string& name) {
   Chart chart;
   chart.title = fmt::format("{} {}", in.kernel, to_string(pass));
-  chart.subtitle = fmt::format("{}, op time, median", in.recorded_on.empty()
-                                                          ? in.gpu
-                                                          : "recorded on " + in.recorded_on);
+  chart.subtitle = fmt::format("{}, op time, median",
+                               in.recorded_on.empty() ? in.gpu : "recorded on " + in.recorded_on);
   chart.y_label = "op time, µs";
   std::map<std::string, std::pair<ChartSeries, ChartSeries>> curves;
   for (const CellVerdict& row : in.verdicts) {

@@ -30,8 +30,8 @@ struct ReportInputs {
 // Returns the Markdown.
 Result<std::string> write_report(const Workspace& workspace, const ReportInputs& inputs);
 
-// Before and after of one pass over the measured calls: "60.1 → 37.5 µs at T=8192 …, 1.6×"; the call
-// that takes longest.
+// Before and after of one pass over the measured calls: "60.1 → 37.5 µs at T=8192 …, 1.6×"; the
+// call that takes longest.
 std::string pass_summary(const std::vector<CellVerdict>& verdicts, Pass pass);
 std::string memory_summary(const VariantRecord& record);
 

@@ -9,8 +9,8 @@
 #include "core/checkout/git.h"
 #include "core/optimize/loop.h"
 #include "core/optimize/notebook.h"
-#include "core/pipeline/pipeline.h"
 #include "core/pipeline/finalize_stage.h"
+#include "core/pipeline/pipeline.h"
 #include "core/pipeline/profile_document.h"
 #include "core/pipeline/profile_stage.h"
 #include "core/pipeline/variant_checks.h"
@@ -26,13 +26,13 @@ constexpr const char* kNoWinner = "No winner";
 
 class Run {
  public:
-  Run(const RunOptions& options, LastStage last, const CancelToken& cancel, const Listener& listener)
+  Run(const RunOptions& options, LastStage last, const CancelToken& cancel,
+      const Listener& listener)
       : options_(options), last_(last), cancel_(cancel), listener_(listener) {}
 
   Result<RunOutcome> go() {
     using Part = Result<void> (Run::*)();
-    for (const Part part : {&Run::open, &Run::preflight, &Run::open_journal,
-                            &Run::snapshot}) {
+    for (const Part part : {&Run::open, &Run::preflight, &Run::open_journal, &Run::snapshot}) {
       if (auto done = (this->*part)(); !done) return failed(done.error());
     }
     auto outcome = stages();
@@ -75,9 +75,10 @@ class Run {
     if (!events) return tl::unexpected(events.error());
     const RunState state = fold(*events);
     if (get_string(state.winner, "variant").empty()) {
-      return fail(ErrorKind::kUsage,
-                  fmt::format("There is no winner of {} in {} to finalize; lwb optimize looks for one.",
-                              request_.kernel, bench_->checkout.root.string()));
+      return fail(
+          ErrorKind::kUsage,
+          fmt::format("There is no winner of {} in {} to finalize; lwb optimize looks for one.",
+                      request_.kernel, bench_->checkout.root.string()));
     }
     auto earlier = request_from_json(state.request);
     if (!earlier) return tl::unexpected(earlier.error());
@@ -96,8 +97,8 @@ class Run {
     if (!sandbox) return tl::unexpected(sandbox.error());
     sandbox_ = std::make_unique<Sandbox>(std::move(*sandbox));
     listener_.progress({"pre-flight", "checking the checkout and the machine", 0, 0});
-    auto checked = run_preflight(*bench_->runner, bench_->tools, bench_->checkout, &kernel_, request_,
-                                 *sandbox_);
+    auto checked = run_preflight(*bench_->runner, bench_->tools, bench_->checkout, &kernel_,
+                                 request_, *sandbox_);
     if (!checked) return tl::unexpected(checked.error());
     preflight_ = std::move(*checked);
     std::string failures;
@@ -125,8 +126,8 @@ class Run {
     auto kept = keep_earlier_run();
     if (!kept) return tl::unexpected(kept.error());
     if (auto made = create_workspace(workspace_); !made) return made;
-    if (auto excluded = exclude_workspace(*bench_->runner, bench_->tools.environment,
-                                          bench_->checkout.root);
+    if (auto excluded =
+            exclude_workspace(*bench_->runner, bench_->tools.environment, bench_->checkout.root);
         !excluded) {
       listener_.say("warning: " + excluded.error().sentence);
     }
@@ -135,14 +136,14 @@ class Run {
     journal_ = std::move(*journal);
     bench_->runner->attach(&journal_);
     if (*kept) return {};
-    if (auto written = journal_.append("run_started",
-                                       {{"schema", kJournalSchema},
-                                        {"program", LWB_VERSION},
-                                        {"kernel", kernel_.name},
-                                        {"checkout", bench_->checkout.root.string()},
-                                        {"request", to_json(request_)},
-                                        {"recorded_on", bench_->runner->recorded_on()},
-                                        {"original_sha256", sha256_hex(original_text_)}});
+    if (auto written =
+            journal_.append("run_started", {{"schema", kJournalSchema},
+                                            {"program", LWB_VERSION},
+                                            {"kernel", kernel_.name},
+                                            {"checkout", bench_->checkout.root.string()},
+                                            {"request", to_json(request_)},
+                                            {"recorded_on", bench_->runner->recorded_on()},
+                                            {"original_sha256", sha256_hex(original_text_)}});
         !written) {
       return written;
     }
@@ -177,10 +178,11 @@ class Run {
     return outcome == "PROFILED" || outcome == "WINNER";
   }
 
-  // What decides the measurements; how a run is approved and what is done with its winner may change
-  // from one start to the next.
+  // What decides the measurements; how a run is approved and what is done with its winner may
+  // change from one start to the next.
   static Json what_is_measured(Json request) {
-    for (const char* key : {"autonomy", "pull_request", "accept_known_failures", "update_benchmark_csv"}) {
+    for (const char* key :
+         {"autonomy", "pull_request", "accept_known_failures", "update_benchmark_csv"}) {
       request.erase(key);
     }
     return request;
@@ -246,7 +248,7 @@ class Run {
     if (model == nullptr) {
       return fail(ErrorKind::kInternal, "The kernel's module is not in the parsed package.");
     }
-    const ProfileInputs inputs{*bench_,         *sandbox_, request_,  kernel_, *model,
+    const ProfileInputs inputs{*bench_,        *sandbox_, request_,          kernel_, *model,
                                preflight_.gpu, original_, environment_key(), by_hand_};
     auto profile = profile_stage(shared, inputs);
     if (!profile) return tl::unexpected(profile.error());
@@ -257,8 +259,8 @@ class Run {
       return RunOutcome{"NO_HEADROOM", profile->roof.diagnosis, 0, {}};
     }
     if (last_ == LastStage::kProfile) {
-      return RunOutcome{"PROFILED", "The profile is in " + (workspace_.root / "profile.md").string(),
-                        0, {}};
+      return RunOutcome{
+          "PROFILED", "The profile is in " + (workspace_.root / "profile.md").string(), 0, {}};
     }
     const OptimizeInputs optimizing = optimize_inputs(*model, *profile);
     auto optimized = optimize(shared, optimizing);
@@ -272,12 +274,22 @@ class Run {
   Result<RunOutcome> finalize(Session& shared, const OptimizeInputs& optimizing,
                               const ProfileResult& profile, const OptimizeResult& optimized,
                               int chosen) {
-    const FinalizeInputs inputs{
-        *bench_, *sandbox_, request_, kernel_, preflight_.gpu, original_text_, environment_key(),
-        profile, optimized, chosen, request_.autonomy != Autonomy::kAutonomous, listener_.say,
-        [&](const VariantRecord& failed) {
-          return try_without_last(shared, optimizing, optimized.records, failed);
-        }};
+    const FinalizeInputs inputs{*bench_,
+                                *sandbox_,
+                                request_,
+                                kernel_,
+                                preflight_.gpu,
+                                original_text_,
+                                environment_key(),
+                                profile,
+                                optimized,
+                                chosen,
+                                request_.autonomy != Autonomy::kAutonomous,
+                                listener_.say,
+                                [&](const VariantRecord& failed) {
+                                  return try_without_last(shared, optimizing, optimized.records,
+                                                          failed);
+                                }};
     auto result = finalize_stage(shared, inputs);
     if (!result) return tl::unexpected(result.error());
     RunOutcome outcome{result->outcome, result->sentence, result->exit_code, {}};
@@ -286,8 +298,8 @@ class Run {
   }
 
   Result<bool> approve_profile(Session& shared, const ProfileResult& profile) {
-    ApprovalRequest request{"profile", "Go on with this profile and strategy order?",
-                            profile.document, {kGoOn, kStop}};
+    ApprovalRequest request{
+        "profile", "Go on with this profile and strategy order?", profile.document, {kGoOn, kStop}};
     if (profile.roof.no_headroom) request.choices = {kStop, kGoOn};
     auto answer = ask(journal_, shared.approvals, request, cancel_);
     if (!answer) return tl::unexpected(answer.error());
@@ -317,9 +329,9 @@ class Run {
       return side_of(*side);
     };
     inputs.smoke = [this, &profile](const Side& variant) {
-      return check_variant({*bench_->runner, bench_->tools, original_, profile.calls, profile.trace,
-                            request_.gpu},
-                           variant);
+      return check_variant(
+          {*bench_->runner, bench_->tools, original_, profile.calls, profile.trace, request_.gpu},
+          variant);
     };
     inputs.stock = [this](int number, const std::string& text) -> Result<CheckReport> {
       if (auto put = sandbox_->put_kernel(kernel_.name, text); !put) {
@@ -342,7 +354,9 @@ class Run {
   Result<RunOutcome> approve_winner(Session& shared, const OptimizeResult& result, int& chosen) {
     if (result.winner == 0) {
       return RunOutcome{"NO_WINNER",
-                        result.winner_reason + " Stopped because " + result.stop_reason + ".", 0, {}};
+                        result.winner_reason + " Stopped because " + result.stop_reason + ".",
+                        0,
+                        {}};
     }
     auto document = read_file(workspace_.root / "comparison.md");
     ApprovalRequest request{"winner", "Approve the winner?", document ? *document : "", {}};
@@ -365,7 +379,8 @@ class Run {
     return RunOutcome{
         "WINNER",
         fmt::format("{}: {} {} The variant is {}; the checkout's kernel file was not changed.",
-                    answer->choice, result.winner_reason, "Stopped because " + result.stop_reason + ".",
+                    answer->choice, result.winner_reason,
+                    "Stopped because " + result.stop_reason + ".",
                     workspace_.variant(chosen).string()),
         0,
         {}};
@@ -374,15 +389,14 @@ class Run {
   // ------------------------------------------------------------------------------------- the end
 
   Result<RunOutcome> finish(RunOutcome outcome) {
-    if (auto written = journal_.append("run_finished", {{"outcome", outcome.outcome},
-                                                        {"exit_code", outcome.exit_code},
-                                                        {"sentence", outcome.sentence},
-                                                        {"summary", outcome.summary},
-                                                        {"child_seconds",
-                                                         static_cast<double>(
-                                                             bench_->runner->child_wall().count()) /
-                                                             1e3}},
-                                       true);
+    if (auto written = journal_.append(
+            "run_finished",
+            {{"outcome", outcome.outcome},
+             {"exit_code", outcome.exit_code},
+             {"sentence", outcome.sentence},
+             {"summary", outcome.summary},
+             {"child_seconds", static_cast<double>(bench_->runner->child_wall().count()) / 1e3}},
+            true);
         !written) {
       return tl::unexpected(written.error());
     }
@@ -419,8 +433,8 @@ class Run {
 
 }  // namespace
 
-Result<RunOutcome> run_pipeline(const RunOptions& options, LastStage last, const CancelToken& cancel,
-                                const Listener& listener) {
+Result<RunOutcome> run_pipeline(const RunOptions& options, LastStage last,
+                                const CancelToken& cancel, const Listener& listener) {
   return Run(options, last, cancel, listener).go();
 }
 

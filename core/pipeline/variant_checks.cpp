@@ -51,7 +51,8 @@ std::vector<CapturedCall> smoke_calls(const std::vector<CapturedCall>& calls, bo
   return chosen;
 }
 
-Result<void> smoke(const VariantChecks& in, const Side& variant, bool own_dtype, CheckReport& report) {
+Result<void> smoke(const VariantChecks& in, const Side& variant, bool own_dtype,
+                   CheckReport& report) {
   SmokeJob job;
   job.original = in.original;
   job.variant = variant;

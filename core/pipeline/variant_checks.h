@@ -1,5 +1,5 @@
-// What a variant has to pass before it is measured: the smoke test (spec section 5), and where another
-// architecture was asked for, its compiler.
+// What a variant has to pass before it is measured: the smoke test (spec section 5), and where
+// another architecture was asked for, its compiler.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ struct VariantChecks {
   TargetGpu gpu = TargetGpu::kAuto;
 };
 
-// In float32, where a wrong formula shows best, and in the calls' own dtypes at the smallest and the
-// largest of each kind, where the tuned settings apply.
+// In float32, where a wrong formula shows best, and in the calls' own dtypes at the smallest and
+// the largest of each kind, where the tuned settings apply.
 Result<CheckReport> check_variant(const VariantChecks& checks, const Side& variant);
 
 }  // namespace lwb

@@ -10,8 +10,8 @@
 #include "core/process/child_environment.h"
 #include "core/process/recording.h"
 #include "core/report/template.h"
-#include "core/variants/technique.h"
 #include "core/run/journal.h"
+#include "core/variants/technique.h"
 
 namespace lwb {
 namespace {
@@ -86,8 +86,8 @@ Result<void> choose_seam(Workbench& bench, const RunOptions& options, const Canc
     header.program_version = LWB_VERSION;
     header.journal_schema = kJournalSchema;
     for (const auto& technique : catalog()) header.techniques.push_back(technique->id());
-    bench.recorded = make_recorder(*runner, fs::absolute(options.record_file), header,
-                                   tokens_of(bench));
+    bench.recorded =
+        make_recorder(*runner, fs::absolute(options.record_file), header, tokens_of(bench));
     runner = bench.recorded.get();
   }
   bench.real_programs = !options.seam && options.replay_file.empty();
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Workbench>> open_workbench(const RunOptions& options,
   if (!checkout) return tl::unexpected(checkout.error());
   bench->checkout = std::move(*checkout);
   const std::string from_environment = environment_variable("LWB_PYTHON");
-  bench->tools.python = !options.python.empty()      ? options.python
+  bench->tools.python = !options.python.empty()     ? options.python
                         : !from_environment.empty() ? from_environment
                                                     : "python3";
   bench->tools.scripts = resource_root() / "resources" / "python";
@@ -138,10 +138,11 @@ Result<std::unique_ptr<Workbench>> open_workbench(const RunOptions& options,
   return bench;
 }
 
-Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose, const CancelToken& cancel,
-                             const Listener& listener) {
-  auto lock = Lock::take(bench.area / (purpose + ".lock"), purpose, cancel,
-                         [&](const LockOwner& owner) { listener.say("waiting for " + describe(owner)); });
+Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose,
+                             const CancelToken& cancel, const Listener& listener) {
+  auto lock =
+      Lock::take(bench.area / (purpose + ".lock"), purpose, cancel,
+                 [&](const LockOwner& owner) { listener.say("waiting for " + describe(owner)); });
   if (!lock) return tl::unexpected(lock.error());
   bench.locks.push_back(std::move(*lock));
   auto sandbox = Sandbox::create(bench.checkout, bench.area, purpose);

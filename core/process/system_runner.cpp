@@ -71,9 +71,8 @@ void set_up_child(pid_t parent) {
 }
 
 std::unique_ptr<QProcess> make_process(const std::string& program,
-                                       const std::vector<std::string>& argv,
-                                       const Environment& env, const std::filesystem::path& cwd,
-                                       bool with_stdin) {
+                                       const std::vector<std::string>& argv, const Environment& env,
+                                       const std::filesystem::path& cwd, bool with_stdin) {
   auto process = std::make_unique<QProcess>();
   process->setProgram(QString::fromStdString(program));
   QStringList arguments;
@@ -299,8 +298,8 @@ class Child {
 
 }  // namespace
 
-// The standbys that wait, and how to start the next. There are two, for a short script may end before
-// the one after it has its imports behind it.
+// The standbys that wait, and how to start the next. There are two, for a short script may end
+// before the one after it has its imports behind it.
 class SystemRunner::Spare {
  public:
   explicit Spare(Standby standby) : standby_(std::move(standby)) {

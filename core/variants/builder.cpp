@@ -39,8 +39,10 @@ Edit before_close(const SourceModel& model, const Span& close, bool empty, bool 
     if (!joined.empty()) joined += ", ";
     joined += item;
   }
-  if (trailing_comma) joined = " " + joined + ",";
-  else if (!empty) joined = ", " + joined;
+  if (trailing_comma)
+    joined = " " + joined + ",";
+  else if (!empty)
+    joined = ", " + joined;
   return {close.begin, close.begin, joined, technique, "passes the settings on"};
 }
 
@@ -51,9 +53,9 @@ std::set<long long> warp_values(const TechniqueContext& context, const Launch& l
   }
   std::set<long long> values;
   if (counts.empty()) return values;
-  const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   for (const auto& [warps, count] : counts) {
     if (few && warps != most->first) continue;
     const long long w = warps;
@@ -100,9 +102,10 @@ void launch_edits(const SourceModel& model, const Launch& launch, const Tuned& t
     items.push_back(parameter.name + "=" + settings + ".get(\"" + parameter.settings_key + "\", " +
                     parameter.default_text + ")");
   }
-  const bool options = std::any_of(tuned.hook.knobs.begin(), tuned.hook.knobs.end(), [&](const Knob& k) {
-    return std::count(missing.begin(), missing.end(), "\"" + k.name + "\"") > 0;
-  });
+  const bool options =
+      std::any_of(tuned.hook.knobs.begin(), tuned.hook.knobs.end(), [&](const Knob& k) {
+        return std::count(missing.begin(), missing.end(), "\"" + k.name + "\"") > 0;
+      });
   if (options) {
     std::string keys;
     for (const std::string& key : missing) keys += (keys.empty() ? "" : ", ") + key;
@@ -189,8 +192,10 @@ std::string with_newlines(const std::string& text, const std::string& newline) {
   if (newline == "\n") return text;
   std::string result;
   for (const char c : text) {
-    if (c == '\n') result += newline;
-    else result += c;
+    if (c == '\n')
+      result += newline;
+    else
+      result += c;
   }
   return result;
 }
@@ -293,8 +298,8 @@ Result<void> finish(const TechniqueContext& context, const VariantPlan& plan, Tu
   tuned.hook.features = features_at(context, launch, place.position);
   const std::string tensor = tensor_at(context, launch, place.position);
   if (tuned.hook.features.empty() || tensor.empty()) {
-    return fail(ErrorKind::kInternal, "The settings of " + launch.kernel +
-                                          " are wanted where its shapes are not known.");
+    return fail(ErrorKind::kInternal,
+                "The settings of " + launch.kernel + " are wanted where its shapes are not known.");
   }
   for (const LaunchRecord* record : records_of(context, launch)) {
     ShapePoint shape{record->call, {}, record->dtype};
@@ -307,9 +312,9 @@ Result<void> finish(const TechniqueContext& context, const VariantPlan& plan, Tu
   std::string call = tuned.hook.function + "(";
   for (const std::string& feature : tuned.hook.features) call += feature + ", ";
   own.push_back({place.position, place.position,
-                 place.indent + "# Settings measured for this shape; empty: as below." + model.newline +
-                     place.indent + tuned.variable + " = " + call + tensor + ".dtype, " + tensor +
-                     ".device) or {}" + model.newline,
+                 place.indent + "# Settings measured for this shape; empty: as below." +
+                     model.newline + place.indent + tuned.variable + " = " + call + tensor +
+                     ".dtype, " + tensor + ".device) or {}" + model.newline,
                  kBuilder, "reads the settings"});
   const std::size_t module = module_place(model, host);
   own.push_back({module, module,
@@ -347,24 +352,26 @@ Result<BuiltVariant> build_variant(const TechniqueContext& context, const Varian
     const Applicability found = technique->applicability(context);
     if (left_out) left_out->insert(left_out->end(), found.reasons.begin(), found.reasons.end());
     for (const Site& site : found.sites) {
-      const auto tuned = std::find_if(launches.begin(), launches.end(), [&](const Tuned& t) {
-        return t.hook.launch == site.launch;
-      });
+      const auto tuned = std::find_if(launches.begin(), launches.end(),
+                                      [&](const Tuned& t) { return t.hook.launch == site.launch; });
       LaunchPlan none;
       const bool hooked = tuned != launches.end();
       auto edits = technique->edits(context, site, hooked ? tuned->variable : "",
                                     hooked ? tuned->plan : none);
       if (!edits) return tl::unexpected<Error>(edits.error());
       if (!hooked && (!none.knobs.empty() || !none.parameters.empty())) continue;
-      if (hooked) merge(tuned->edits, *edits);
-      else merge(result.edits, *edits);
+      if (hooked)
+        merge(tuned->edits, *edits);
+      else
+        merge(result.edits, *edits);
       if (plan.changes.empty()) changes.push_back(technique->title() + ": " + site.what);
     }
   }
   for (Tuned& tuned : launches) {
     auto done = finish(context, plan, tuned, result.edits);
     if (!done) return tl::unexpected<Error>(done.error());
-    if (plan.changes.empty()) changes.push_back("launch settings of " + tuned.hook.kernel + " by shape");
+    if (plan.changes.empty())
+      changes.push_back("launch settings of " + tuned.hook.kernel + " by shape");
     result.hooks.push_back(tuned.hook);
   }
   if (std::any_of(plan.tables.begin(), plan.tables.end(), settings_function_caches)) {
@@ -372,8 +379,9 @@ Result<BuiltVariant> build_variant(const TechniqueContext& context, const Varian
     if (import) result.edits.push_back(std::move(*import));
   }
   const std::size_t top = header_place(context.model.text);
-  result.edits.insert(result.edits.begin(),
-                      Edit{top, top, header(plan, changes, context.model.newline), kBuilder, "header"});
+  result.edits.insert(
+      result.edits.begin(),
+      Edit{top, top, header(plan, changes, context.model.newline), kBuilder, "header"});
   auto text = apply_edits(context.model.text, result.edits);
   if (!text) return tl::unexpected<Error>(text.error());
   result.text = std::move(*text);

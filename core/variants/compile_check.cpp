@@ -47,7 +47,8 @@ Result<std::vector<CompiledLaunch>> compile_for(ProcessRunner& runner, const Pyt
   auto run = run_script(runner, tools, job);
   if (!run) return tl::unexpected(run.error());
   if (!run->healthy()) {
-    return tl::unexpected(script_error(*run, "Compiling " + side.name + " for other architectures"));
+    return tl::unexpected(
+        script_error(*run, "Compiling " + side.name + " for other architectures"));
   }
   if (auto same = check_identities(run->events, {to_json(side)}); !same) {
     return tl::unexpected(same.error());
@@ -63,7 +64,8 @@ std::string describe(const CompiledLaunch& launch) {
   const std::string where = fmt::format("sm_{}: {} ({} of {}): ", launch.capability, launch.kernel,
                                         to_string(launch.pass), launch.call);
   if (!launch.ok) return where + "does not compile: " + launch.message;
-  if (launch.registers < 0) return where + "compiles; its resources are not known without cuobjdump";
+  if (launch.registers < 0)
+    return where + "compiles; its resources are not known without cuobjdump";
   return where + fmt::format("{} registers, {} spills, {} shared memory", launch.registers,
                              std::max(0, launch.spills),
                              format_bytes(static_cast<double>(std::max(0LL, launch.shared_bytes))));

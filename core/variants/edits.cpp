@@ -13,7 +13,7 @@ Result<std::string> apply_edits(const std::string& original, std::vector<Edit> e
     return a.begin == a.end && b.begin != b.end;
   });
   std::string text;
-  std::size_t copied = 0;  // of the original, up to here
+  std::size_t copied = 0;      // of the original, up to here
   const Edit* last = nullptr;  // the last replacement
   for (const Edit& edit : edits) {
     if (edit.begin > edit.end || edit.end > original.size()) {
@@ -22,8 +22,9 @@ Result<std::string> apply_edits(const std::string& original, std::vector<Edit> e
                               edit.technique, edit.begin, edit.end, original.size()));
     }
     if (edit.begin < copied) {
-      const auto line = 1 + std::count(original.begin(),
-                                       original.begin() + static_cast<std::ptrdiff_t>(edit.begin), '\n');
+      const auto line =
+          1 + std::count(original.begin(),
+                         original.begin() + static_cast<std::ptrdiff_t>(edit.begin), '\n');
       return fail(ErrorKind::kInternal, fmt::format("{} and {} both want to change line {}.",
                                                     last->technique, edit.technique, line));
     }

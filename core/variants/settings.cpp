@@ -47,7 +47,8 @@ void take_times(Shape& shape, const std::vector<SweepPoint>& points) {
   };
   std::map<Settings, Sum> sums;
   for (const SweepPoint& point : points) {
-    if (point.status != "correct" || !(point.median_us > 0) || !shape.calls.count(point.call)) continue;
+    if (point.status != "correct" || !(point.median_us > 0) || !shape.calls.count(point.call))
+      continue;
     Sum& sum = sums[point.settings];
     if (sum.calls.insert(point.call).second) sum.logs += std::log(point.median_us);
   }
@@ -58,7 +59,8 @@ void take_times(Shape& shape, const std::vector<SweepPoint>& points) {
     shape.best_us = shape.best_us > 0 ? std::min(shape.best_us, us) : us;
   }
   const auto original = shape.us.find(Settings{});
-  shape.bucket.original_us = shape.bucket.best_us = original == shape.us.end() ? 0 : original->second;
+  shape.bucket.original_us = shape.bucket.best_us =
+      original == shape.us.end() ? 0 : original->second;
 }
 
 // How far `settings` is from the best at an undecided shape where it is good enough, else -1.
@@ -141,8 +143,9 @@ class SettingsSource {
     std::vector<std::string> codes;  // by value of the grid
     for (const long long value : grid) {
       Buckets here;
-      std::copy_if(buckets.begin(), buckets.end(), std::back_inserter(here),
-                   [&](const BucketChoice* bucket) { return bucket->features.at(feature) == value; });
+      std::copy_if(
+          buckets.begin(), buckets.end(), std::back_inserter(here),
+          [&](const BucketChoice* bucket) { return bucket->features.at(feature) == value; });
       codes.push_back(here.empty() ? "" : level(here, depth + 1, indent + 1));
     }
     std::string text;
@@ -160,7 +163,8 @@ class SettingsSource {
                                std::size_t first, std::size_t last) {
     if (grid.size() == 1) return fmt::format("if {} == {}:\n", feature, grid.front());
     const long long from = first == 0 ? grid.front() : border(grid[first - 1], grid[first]);
-    if (last + 1 == grid.size()) return fmt::format("if {} <= {} <= {}:\n", from, feature, grid.back());
+    if (last + 1 == grid.size())
+      return fmt::format("if {} <= {} <= {}:\n", from, feature, grid.back());
     return fmt::format("if {} <= {} < {}:\n", from, feature, border(grid[last], grid[last + 1]));
   }
 
@@ -226,19 +230,21 @@ std::string settings_function_source(const SettingsTable& table, const std::stri
   std::string text = "def " + table.function + "(" + arguments + "dtype, device):\n";
   const std::string body = SettingsSource(table).body();
   if (body.empty()) {
-    return text + "    \"\"\"Settings of " + kernel + " by shape; None: as the launch says.\"\"\"\n" +
-           "    return None\n";
+    return text + "    \"\"\"Settings of " + kernel +
+           " by shape; None: as the launch says.\"\"\"\n" + "    return None\n";
   }
   text += fmt::format("    \"\"\"Settings of {} by shape, measured on {} (SM {}.{}).\n\n", kernel,
                       table.gpu_name.empty() ? "one GPU" : table.gpu_name, table.capability_major,
                       table.capability_minor);
-  text += "    None, as the launch says: other GPUs, dtypes and shapes outside of what was measured.\n"
-          "    \"\"\"\n";
+  text +=
+      "    None, as the launch says: other GPUs, dtypes and shapes outside of what was measured.\n"
+      "    \"\"\"\n";
   // Asked at every launch: one look into a dictionary instead of a walk through the buckets.
   text.insert(0, "@functools.lru_cache(maxsize=1024)\n");
-  text += fmt::format("    if device.type != \"cuda\" or torch.cuda.get_device_capability(device) != "
-                      "({}, {}):\n        return None\n",
-                      table.capability_major, table.capability_minor);
+  text += fmt::format(
+      "    if device.type != \"cuda\" or torch.cuda.get_device_capability(device) != "
+      "({}, {}):\n        return None\n",
+      table.capability_major, table.capability_minor);
   return text + body + "    return None\n";
 }
 
@@ -266,8 +272,9 @@ Result<SettingsTable> settings_table_from_json(const Json& json) {
   SettingsTable table;
   table.function = get_string(json, "function");
   if (table.function.empty()) {
-    return fail(ErrorKind::kInternal, "A settings table in the journal names no function; the journal "
-                                      "was written by another program or damaged.");
+    return fail(ErrorKind::kInternal,
+                "A settings table in the journal names no function; the journal "
+                "was written by another program or damaged.");
   }
   for (const Json& item : get_array(json, "features")) {
     if (item.is_string()) table.features.push_back(item.get<std::string>());
@@ -278,7 +285,8 @@ Result<SettingsTable> settings_table_from_json(const Json& json) {
       if (value.is_number_integer()) bucket.features[name] = value.get<long long>();
     }
     bucket.dtype = get_string(item, "dtype");
-    for (const auto& [name, value] : get_object(item, "settings").items()) bucket.settings[name] = value;
+    for (const auto& [name, value] : get_object(item, "settings").items())
+      bucket.settings[name] = value;
     bucket.original_us = get_number(item, "original_us");
     bucket.best_us = get_number(item, "best_us");
     table.buckets.push_back(std::move(bucket));

@@ -17,8 +17,8 @@ namespace lwb {
 struct Knob {
   std::string name;
   std::vector<Json> values;  // candidates; integers or booleans
-  Json original;             // the value that means "as the original": null when it is the launch's own
-  std::string technique;     // id of the technique that brings it
+  Json original;  // the value that means "as the original": null when it is the launch's own
+  std::string technique;  // id of the technique that brings it
 };
 
 using Settings = std::map<std::string, Json>;  // empty: the original's path
@@ -28,7 +28,8 @@ struct SweepPoint {
   std::string hook;
   std::string call;
   Settings settings;
-  std::string status;  // T4 invalidity: correct, compile, runtime, timeout, constraints, correctness
+  std::string
+      status;  // T4 invalidity: correct, compile, runtime, timeout, constraints, correctness
   double median_us = 0;
   std::vector<double> us;
   int registers = 0, spills = 0;
@@ -47,15 +48,15 @@ struct ShapePoint {
 struct BucketChoice {
   std::map<std::string, long long> features;
   std::string dtype;
-  Settings settings;        // empty: the original's path is kept there
-  double original_us = 0;   // geometric means over the calls of this shape
-  double best_us = 0;       // of the chosen settings
+  Settings settings;       // empty: the original's path is kept there
+  double original_us = 0;  // geometric means over the calls of this shape
+  double best_us = 0;      // of the chosen settings
 };
 
 struct SettingsTable {
-  std::string function;                // name of the settings function
-  std::vector<std::string> features;   // its arguments, in this order; dtype and device follow
-  std::vector<BucketChoice> buckets;   // sorted by dtype, then by the values of `features`
+  std::string function;               // name of the settings function
+  std::vector<std::string> features;  // its arguments, in this order; dtype and device follow
+  std::vector<BucketChoice> buckets;  // sorted by dtype, then by the values of `features`
   int capability_major = 0, capability_minor = 0;
   std::string gpu_name;
 
@@ -65,8 +66,8 @@ struct SettingsTable {
 
 // Chooses per measured shape the settings with the best geometric mean over its calls. To keep the
 // function small and stable, among settings within `tolerance` of the best at a shape the one is
-// taken that is best elsewhere too (fewest distinct settings, greedily). The original's path is kept
-// where the gain is below `min_gain`, and where a call of the shape has no time for it.
+// taken that is best elsewhere too (fewest distinct settings, greedily). The original's path is
+// kept where the gain is below `min_gain`, and where a call of the shape has no time for it.
 SettingsTable choose_settings(const std::string& function, const std::vector<std::string>& features,
                               const std::vector<ShapePoint>& shapes,
                               const std::vector<SweepPoint>& points, double tolerance = 0.015,

@@ -58,8 +58,9 @@ class Sweeper {
     for (const Hook& hook : hooks) {
       Planned planned{hook, candidates(hook), {}};
       for (const CapturedCall& call : calls) {
-        const bool reached = std::any_of(hook.shapes.begin(), hook.shapes.end(),
-                                         [&](const ShapePoint& shape) { return shape.call == call.id; });
+        const bool reached =
+            std::any_of(hook.shapes.begin(), hook.shapes.end(),
+                        [&](const ShapePoint& shape) { return shape.call == call.id; });
         if (!reached) continue;
         planned.calls.push_back(call.id);
         calls_[call.id] = call.json;
@@ -71,12 +72,15 @@ class Sweeper {
 
   Result<SweepResult> go() {
     for (int restarts = 0; !hooks_.empty(); ++restarts) {
-      if (auto ran = process(); !ran) return tl::unexpected(ran.error());
-      else if (*ran) break;
+      if (auto ran = process(); !ran)
+        return tl::unexpected(ran.error());
+      else if (*ran)
+        break;
       if (restarts == options_.max_restarts) {
-        result_.notes.push_back(fmt::format("The sweep was ended after {} restarts; {} of {} points "
-                                            "were tried.",
-                                            restarts, result_.points.size(), total_));
+        result_.notes.push_back(
+            fmt::format("The sweep was ended after {} restarts; {} of {} points "
+                        "were tried.",
+                        restarts, result_.points.size(), total_));
         break;
       }
       if (options_.budget_s > 0 && result_.gpu_seconds >= options_.budget_s) break;
@@ -96,7 +100,8 @@ class Sweeper {
     trying_.reset();
     const std::size_t before = result_.points.size();
     const auto begin = std::chrono::steady_clock::now();
-    auto run = run_script(runner_, tools_, script_job(), [this](const Json& event) { take(event); });
+    auto run =
+        run_script(runner_, tools_, script_job(), [this](const Json& event) { take(event); });
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     result_.gpu_seconds += took.count();
     if (!run) return tl::unexpected(run.error());
@@ -106,7 +111,8 @@ class Sweeper {
       }
       return true;
     }
-    if (run->fatal) return tl::unexpected(script_error(*run, "The settings sweep of " + side_.name));
+    if (run->fatal)
+      return tl::unexpected(script_error(*run, "The settings sweep of " + side_.name));
     if (!trying_) {
       // It died before it tried anything: no point is to blame.
       return tl::unexpected(script_error(*run, "The settings sweep of " + side_.name));
@@ -118,13 +124,15 @@ class Sweeper {
   // The last point tried killed the process or lost the GPU's context: it is left out from now on.
   void survive(const ScriptRun& run, std::size_t points_before) {
     const Key killer = *trying_;
-    const bool lost = run.outcome.end == ProcessEnd::kExited && run.outcome.exit_code == kContextLost;
+    const bool lost =
+        run.outcome.end == ProcessEnd::kExited && run.outcome.exit_code == kContextLost;
     const std::string how = lost ? "lost the GPU's context" : describe_end(run.outcome);
     const auto reported = [&](const SweepPoint& p) {
       return p.hook == killer.hook && p.call == killer.call && p.settings == killer.settings;
     };
-    const bool told = std::any_of(result_.points.begin() + static_cast<std::ptrdiff_t>(points_before),
-                                  result_.points.end(), reported);
+    const bool told =
+        std::any_of(result_.points.begin() + static_cast<std::ptrdiff_t>(points_before),
+                    result_.points.end(), reported);
     if (!told && killer.settings.empty()) {
       // The original path itself fails there.
       result_.notes.push_back(
@@ -136,11 +144,12 @@ class Sweeper {
       std::erase_if(hooks_, [](const Planned& planned) { return planned.calls.empty(); });
       return;
     }
-    result_.notes.push_back(fmt::format("{} at {}: the settings {} {}; they are left out.", killer.hook,
-                                        killer.call, Json(killer.settings).dump(), how));
+    result_.notes.push_back(fmt::format("{} at {}: the settings {} {}; they are left out.",
+                                        killer.hook, killer.call, Json(killer.settings).dump(),
+                                        how));
     if (told) return;
-    SweepPoint point{killer.hook, killer.call, killer.settings, "runtime", 0, {}, 0, 0, 0,
-                     "the process " + how};
+    SweepPoint point{killer.hook, killer.call, killer.settings,     "runtime", 0, {}, 0,
+                     0,           0,           "the process " + how};
     result_.points.push_back(std::move(point));
   }
 
@@ -163,7 +172,8 @@ class Sweeper {
       if (wanted.count(id) > 0) calls.push_back(call);
     }
     for (const SweepPoint& point : result_.points) {
-      skip.push_back({{"hook", point.hook}, {"call", point.call}, {"settings", Json(point.settings)}});
+      skip.push_back(
+          {{"hook", point.hook}, {"call", point.call}, {"settings", Json(point.settings)}});
     }
     ScriptJob job;
     job.script = "lwb_sweep.py";
@@ -191,7 +201,8 @@ class Sweeper {
       if (on_progress_) on_progress_(static_cast<int>(result_.points.size()), total_);
     } else if (name == "sweep_failed") {
       result_.notes.push_back(fmt::format("{} at {}: nothing was tried ({}): {}",
-                                          get_string(event, "hook"), get_string(event, "call", "any call"),
+                                          get_string(event, "hook"),
+                                          get_string(event, "call", "any call"),
                                           get_string(event, "kind"), get_string(event, "message")));
     } else if (name == "not_measured") {
       result_.notes.push_back(fmt::format("{} at {}: {} settings were not measured ({}).",

@@ -20,8 +20,8 @@ struct SweepResult {
 
 struct SweepOptions {
   int samples = 5;
-  double budget_s = 0;                // of all processes together; 0: no bound
-  std::filesystem::path cache_file;   // T4 results, appended to
+  double budget_s = 0;               // of all processes together; 0: no bound
+  std::filesystem::path cache_file;  // T4 results, appended to
   std::uint64_t seed = 1;
   int max_restarts = 5;  // after a point that killed the process, which is then skipped
 };

@@ -16,8 +16,9 @@ using ::testing::HasSubstr;
 class Apply : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              (std::string("apply-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        fs::path(::testing::TempDir()) /
+        (std::string("apply-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder_);
     file_ = folder_ / "op.py";
     ASSERT_TRUE(write_file_atomically(file_, before_));
@@ -70,7 +71,8 @@ TEST_F(Apply, AForeignEditAfterwardsIsSeen) {
 // Killed at whatever moment: the file holds one of the two texts, and the state says which.
 TEST_F(Apply, KilledAtAnyMomentTheFileIsOneOrTheOther) {
   int applied = 0;
-  // Longer and longer, until it gets to its end (a busy machine takes its time), and a little beyond.
+  // Longer and longer, until it gets to its end (a busy machine takes its time), and a little
+  // beyond.
   for (int delay_us = 0; delay_us < 2000000 && applied < 5; delay_us += 150 + delay_us / 20) {
     SetUp();
     const pid_t child = ::fork();

@@ -19,9 +19,9 @@ class SimulatedGpu final : public ProcessRunner {
  public:
   // What the settings in a bucket of a variant file, or of a sweep point, make faster.
   std::map<std::string, double> gain{{"loop_stages", 1.3}, {"num_warps", 1.04}};
-  std::set<std::string> failing_tests;                  // by id, with a changed kernel
-  std::set<std::string> always_failing;                 // with the unchanged kernel too
-  std::function<void(const ProcessSpec&)> on_start;     // may cancel, write, look
+  std::set<std::string> failing_tests;               // by id, with a changed kernel
+  std::set<std::string> always_failing;              // with the unchanged kernel too
+  std::function<void(const ProcessSpec&)> on_start;  // may cancel, write, look
   int started = 0;
 
   Result<ProcessOutcome> run(const ProcessSpec& spec, const LineSink& sink = {}) override {
@@ -32,9 +32,11 @@ class SimulatedGpu final : public ProcessRunner {
       outcome.end = ProcessEnd::kCancelled;
       return outcome;
     }
-    const std::string script = spec.argv.size() > 2 ? fs::path(spec.argv[2]).filename().string() : "";
+    const std::string script =
+        spec.argv.size() > 2 ? fs::path(spec.argv[2]).filename().string() : "";
     const auto job = parse_json(spec.stdin_text.empty() ? "{}" : spec.stdin_text, "job");
-    if (spec.argv[0] == "nvidia-smi") return answer("NVIDIA H200, GPU-0, 580.1, 0 MiB, 143771 MiB\n", sink);
+    if (spec.argv[0] == "nvidia-smi")
+      return answer("NVIDIA H200, GPU-0, 580.1, 0 MiB, 143771 MiB\n", sink);
     if (script == "lwb_probe.py" && get_array(*job, "checks").size() > 1) return probe(spec, sink);
     if (script == "lwb_measure.py") return answer(measure(*job), sink);
     if (script == "lwb_sweep.py") return answer(sweep(*job), sink);
@@ -68,9 +70,13 @@ class SimulatedGpu final : public ProcessRunner {
         out += line({{"event", "fact"},
                      {"name", "torch"},
                      {"ok", true},
-                     {"data", {{"version", "2.11.0"},
-                               {"device", {{"name", "NVIDIA H200"}, {"capability", {9, 0}},
-                                           {"sm_count", 132}, {"l2_bytes", 62914560}}}}}});
+                     {"data",
+                      {{"version", "2.11.0"},
+                       {"device",
+                        {{"name", "NVIDIA H200"},
+                         {"capability", {9, 0}},
+                         {"sm_count", 132},
+                         {"l2_bytes", 62914560}}}}}});
       }
     }
     return answer(out, sink);
@@ -104,7 +110,9 @@ class SimulatedGpu final : public ProcessRunner {
     return result;
   }
   // The same for every process: a sample's place decides its noise of up to 0.4 %.
-  double noise() { return 1 + 0.004 * ((noise_ = noise_ * 1103515245u + 12345u) % 1000 / 500.0 - 1); }
+  double noise() {
+    return 1 + 0.004 * ((noise_ = noise_ * 1103515245u + 12345u) % 1000 / 500.0 - 1);
+  }
 
   std::string measure(const Json& job) {
     std::string out;
@@ -119,21 +127,34 @@ class SimulatedGpu final : public ProcessRunner {
             times.push_back(us * noise());
             mhz.push_back(1980);
           }
-          out += line({{"event", "samples"}, {"call", get_string(call, "id")}, {"pass", pass},
-                       {"side", get_string(side, "name")}, {"round", get_integer(job, "round")},
-                       {"us", times}, {"held", true}, {"clock", "events"}, {"sm_mhz", mhz},
-                       {"enqueue_us", Json::array()}, {"spin_us", Json::array()},
-                       {"tail_us", Json::array()}, {"wall_us", {us + 100}}});
+          out += line({{"event", "samples"},
+                       {"call", get_string(call, "id")},
+                       {"pass", pass},
+                       {"side", get_string(side, "name")},
+                       {"round", get_integer(job, "round")},
+                       {"us", times},
+                       {"held", true},
+                       {"clock", "events"},
+                       {"sm_mhz", mhz},
+                       {"enqueue_us", Json::array()},
+                       {"spin_us", Json::array()},
+                       {"tail_us", Json::array()},
+                       {"wall_us", {us + 100}}});
         }
       }
       for (const Json& side : get_array(job, "sides")) {
-        out += line({{"event", "memory"}, {"call", get_string(call, "id")},
-                     {"side", get_string(side, "name")}, {"peak_bytes", 1e8}});
+        out += line({{"event", "memory"},
+                     {"call", get_string(call, "id")},
+                     {"side", get_string(side, "name")},
+                     {"peak_bytes", 1e8}});
       }
     }
     for (const Json& bytes : get_array(job, "copy_sizes")) {
-      out += line({{"event", "copy_rate"}, {"bytes", bytes}, {"asked_bytes", bytes},
-                   {"us", {bytes.get<double>() / 4e6}}, {"clock", "events"}});
+      out += line({{"event", "copy_rate"},
+                   {"bytes", bytes},
+                   {"asked_bytes", bytes},
+                   {"us", {bytes.get<double>() / 4e6}},
+                   {"clock", "events"}});
     }
     return out + line({{"event", "done"}});
   }
@@ -154,10 +175,18 @@ class SimulatedGpu final : public ProcessRunner {
             const bool good = value == 4 || value == true;
             us = good && gain.count(key) > 0 ? us / gain.at(key) : us * 1.02;
           }
-          out += line({{"event", "point"}, {"hook", get_string(hook, "function")}, {"call", id},
-                       {"settings", settings}, {"status", "correct"}, {"us", {us}},
-                       {"median_us", us}, {"clock", "events"}, {"registers", 40}, {"spills", 0},
-                       {"shared_bytes", 0}, {"compile_ms", 1}});
+          out += line({{"event", "point"},
+                       {"hook", get_string(hook, "function")},
+                       {"call", id},
+                       {"settings", settings},
+                       {"status", "correct"},
+                       {"us", {us}},
+                       {"median_us", us},
+                       {"clock", "events"},
+                       {"registers", 40},
+                       {"spills", 0},
+                       {"shared_bytes", 0},
+                       {"compile_ms", 1}});
         }
       }
     }
@@ -177,11 +206,16 @@ class SimulatedGpu final : public ProcessRunner {
     for (const std::string id : {"test/a.py::test_one", "test/a.py::test_two"}) {
       const bool fails = always_failing.count(id) > 0 || (changed && failing_tests.count(id) > 0);
       failed = failed || fails;
-      events += line({{"event", "test"}, {"id", id}, {"outcome", fails ? "failed" : "passed"},
-                      {"seconds", 1}, {"message", ""}});
+      events += line({{"event", "test"},
+                      {"id", id},
+                      {"outcome", fails ? "failed" : "passed"},
+                      {"seconds", 1},
+                      {"message", ""}});
     }
-    events += line({{"event", "imported"}, {"module", spec.env.at("LWB_PYTEST_MODULE")},
-                    {"file", file}, {"sha256", sha}});
+    events += line({{"event", "imported"},
+                    {"module", spec.env.at("LWB_PYTEST_MODULE")},
+                    {"file", file},
+                    {"sha256", sha}});
     events += line({{"event", "finished"}, {"exit_code", failed ? 1 : 0}});
     if (auto written = write_file_atomically(spec.env.at("LWB_PYTEST_EVENTS"), events); !written) {
       return tl::unexpected(written.error());

@@ -40,7 +40,8 @@ TEST_F(WholeRun, ATestThatFailsOnTheUnchangedKernelNeedsTheOption) {
   EXPECT_EQ(outcome->outcome, "APPLIED") << said_;
 }
 
-// Stopped at one process after another: each start goes on, the kernel file is one of the two texts.
+// Stopped at one process after another: each start goes on, the kernel file is one of the two
+// texts.
 TEST_F(WholeRun, StoppedAgainAndAgainItGoesOnWhereItStood) {
   int starts = 0;
   Result<RunOutcome> outcome = fail(ErrorKind::kInternal, "not started");

@@ -28,10 +28,10 @@ TEST_F(WholeRun, EndsAppliedWithTheWinnerInTheKernelFileAndNothingElseChanged) {
   EXPECT_EQ(git("diff --name-only main liger-workbench/scale_norm-v2"),
             "src/liger_kernel/ops/scale_norm.py\n");
   EXPECT_EQ(git("show liger-workbench/scale_norm-v2:src/liger_kernel/ops/scale_norm.py"), text);
-  for (const char* name : {"profile.md", "profile.json", "comparison.md", "comparison.json",
-                           "report.md", "report.html", "calls.json", "original_scale_norm.py",
-                           "scale_norm_v1.py", "scale_norm_v1_notes.md", "scale_norm_v2.py",
-                           "pull_request.md", "scale_norm.patch"}) {
+  for (const char* name :
+       {"profile.md", "profile.json", "comparison.md", "comparison.json", "report.md",
+        "report.html", "calls.json", "original_scale_norm.py", "scale_norm_v1.py",
+        "scale_norm_v1_notes.md", "scale_norm_v2.py", "pull_request.md", "scale_norm.patch"}) {
     EXPECT_TRUE(fs::exists(workspace_ / name)) << name;
   }
   const RunState now = state();
@@ -39,7 +39,8 @@ TEST_F(WholeRun, EndsAppliedWithTheWinnerInTheKernelFileAndNothingElseChanged) {
   EXPECT_EQ(now.outcome, "APPLIED");
   EXPECT_EQ(now.variants.at(2)["decision"], "ACCEPTED");
   EXPECT_GT(get_number(now.variants.at(2)["score"], "low"), 1.2);
-  EXPECT_THAT(now.variants.at(2)["learnings"].dump(), HasSubstr("sm_80: _scale_norm_backward_kernel"));
+  EXPECT_THAT(now.variants.at(2)["learnings"].dump(),
+              HasSubstr("sm_80: _scale_norm_backward_kernel"));
   EXPECT_THAT(*read_file(workspace_ / "report.md"), HasSubstr("APPLIED"));
   EXPECT_FALSE(fs::exists(folder_ / "area/scale_norm/tree")) << "the sandbox is removed";
 }

@@ -1,4 +1,5 @@
-// The fixture of whole runs: a copy of the sample, the seam of simulated_gpu.h, an autonomous request.
+// The fixture of whole runs: a copy of the sample, the seam of simulated_gpu.h, an autonomous
+// request.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -27,8 +28,9 @@ class WholeRun : public ::testing::Test {
       ::setenv((std::string(who) + "_EMAIL").c_str(), "t@example.com", 1);
     }
     ::setenv("LWB_TEST_SHIM", (fs::path(LWB_SOURCE_DIR) / "tests/python/triton_cpu.py").c_str(), 1);
-    folder_ = fs::path(::testing::TempDir()) /
-              ("run-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    folder_ =
+        fs::path(::testing::TempDir()) /
+        ("run-" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
     fs::remove_all(folder_);
     ASSERT_TRUE(copy_tree(kSample, folder_ / "checkout"));
     file_ = folder_ / "checkout/src/liger_kernel/ops/scale_norm.py";
@@ -71,7 +73,12 @@ class WholeRun : public ::testing::Test {
   // Standard output of git in the checkout.
   std::string git(const std::string& arguments) const {
     ProcessSpec spec;
-    spec.argv = {"git", "-c", "user.name=T", "-c", "user.email=t@example.com", "-C",
+    spec.argv = {"git",
+                 "-c",
+                 "user.name=T",
+                 "-c",
+                 "user.email=t@example.com",
+                 "-C",
                  (folder_ / "checkout").string()};
     for (const std::string& argument : split(arguments, ' ')) spec.argv.push_back(argument);
     spec.env = own_environment();

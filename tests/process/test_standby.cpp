@@ -18,9 +18,9 @@ using ::testing::HasSubstr;
 class StandbyTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              (std::string("standby-") +
-               ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        fs::path(::testing::TempDir()) /
+        (std::string("standby-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     fs::copy_file(fs::path(LWB_SOURCE_DIR) / "resources/python/lwb_standby.py",
@@ -67,7 +67,8 @@ TEST_F(StandbyTest, RunsTheScriptWithItsImportsDoneAndItsJob) {
   keep();
   const auto out = lines(spec("one\ntwo"));
   ASSERT_EQ(out.size(), 3u) << last_.out << last_.err;
-  EXPECT_THAT(out[0], HasSubstr("argv=" + (folder_ / "script.py").string() + " name=__main__ warm=True"));
+  EXPECT_THAT(out[0],
+              HasSubstr("argv=" + (folder_ / "script.py").string() + " name=__main__ warm=True"));
   EXPECT_EQ(out[1], "job=one");
   EXPECT_EQ(out[2], "two");
   EXPECT_THAT(last_.err, HasSubstr("a module that talks"));

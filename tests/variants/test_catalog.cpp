@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 
-#include "core/variants/builder.h"
 #include "core/kernel/queries.h"
+#include "core/variants/builder.h"
 #include "tests/kernel/parsing.h"
 
 namespace lwb::test {
@@ -25,8 +25,8 @@ LaunchTrace trace_of(const SourceModel& model) {
       record.kernel = launch.kernel;
       record.host_function = last_part(launch.host_function);
       record.num_warps = cols / 512;
-      record.locals = {{"n_rows", rows}, {"n_cols", cols},     {"BLOCK_SIZE", cols},
-                       {"m", rows},      {"width", cols},      {"num_warps", cols / 512}};
+      record.locals = {{"n_rows", rows}, {"n_cols", cols}, {"BLOCK_SIZE", cols},
+                       {"m", rows},      {"width", cols},  {"num_warps", cols / 512}};
       record.dtype = "bfloat16";
       record.args = Json::object();
       for (const auto& [formal, argument] : launch.bound) {
@@ -54,8 +54,10 @@ class Catalog : public Parsing {
   }
   void expect_compiles(const std::string& text) {
     const fs::path file = write("built.py", text);
-    const std::string command = "python3 -c \"import sys; f=sys.argv[1]; compile(open(f).read(), f,"
-                                " 'exec')\" " + file.string();
+    const std::string command =
+        "python3 -c \"import sys; f=sys.argv[1]; compile(open(f).read(), f,"
+        " 'exec')\" " +
+        file.string();
     EXPECT_EQ(std::system(command.c_str()), 0) << text;
   }
   void expect_subsets_compile(const SourceModel& model) {
@@ -97,7 +99,8 @@ TEST_F(Catalog, RenamedRowKernelGetsAllFour) {
 }
 
 TEST_F(Catalog, TrapsAreRefusedWithTheirLine) {
-  const SourceModel model = file(fs::path(LWB_TEST_DATA) / "fixtures" / "traps.py", "pack.ops.traps");
+  const SourceModel model =
+      file(fs::path(LWB_TEST_DATA) / "fixtures" / "traps.py", "pack.ops.traps");
   const LaunchTrace trace = trace_of(model);
   const TechniqueContext context{model, trace, "3.6.0"};
   for (const auto& technique : catalog()) {

@@ -8,14 +8,16 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Edits, ReplacesAndInserts) {
-  const auto text = apply_edits("abcdef", {{4, 6, "XY", "t", ""}, {0, 1, "A", "t", ""}, {2, 2, "-", "t", ""}});
+  const auto text =
+      apply_edits("abcdef", {{4, 6, "XY", "t", ""}, {0, 1, "A", "t", ""}, {2, 2, "-", "t", ""}});
   ASSERT_TRUE(text);
   EXPECT_EQ(*text, "Ab-cdXY");
 }
 
 TEST(Edits, InsertionsAtOnePlaceKeepTheirOrderAndComeBeforeTheReplacement) {
   const auto text = apply_edits(
-      "one two", {{4, 7, "TWO", "a", ""}, {4, 4, "1", "b", ""}, {4, 4, "2", "c", ""}, {7, 7, "!", "d", ""}});
+      "one two",
+      {{4, 7, "TWO", "a", ""}, {4, 4, "1", "b", ""}, {4, 4, "2", "c", ""}, {7, 7, "!", "d", ""}});
   ASSERT_TRUE(text);
   EXPECT_EQ(*text, "one 12TWO!");
 }

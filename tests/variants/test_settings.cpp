@@ -48,9 +48,9 @@ SettingsTable table(std::vector<BucketChoice> buckets) {
 }
 
 TEST(ChooseSettings, TakesTheBestWhereItGains) {
-  const auto t = choose_settings("f", kFeatures, {shape("a", 1, 1), shape("b", 2, 1)},
-                                 {point("a", {}, 10), point("a", kWide, 5), point("b", {}, 10),
-                                  point("b", kWide, 9.95)});
+  const auto t = choose_settings(
+      "f", kFeatures, {shape("a", 1, 1), shape("b", 2, 1)},
+      {point("a", {}, 10), point("a", kWide, 5), point("b", {}, 10), point("b", kWide, 9.95)});
   ASSERT_EQ(t.buckets.size(), 2u);
   EXPECT_EQ(t.buckets[0].settings, kWide);
   EXPECT_DOUBLE_EQ(t.buckets[0].original_us, 10);
@@ -70,9 +70,10 @@ TEST(ChooseSettings, OneSettingForManyShapesWhereTheLossIsSmall) {
 }
 
 TEST(ChooseSettings, SharedShapesAreJudgedByTheGeometricMean) {
-  const auto t = choose_settings("f", kFeatures, {shape("a", 1, 1), shape("b", 1, 1)},
-                                 {point("a", {}, 10), point("b", {}, 40), point("a", kWide, 5),
-                                  point("b", kWide, 40), point("a", kDeep, 9), point("b", kDeep, 18)});
+  const auto t =
+      choose_settings("f", kFeatures, {shape("a", 1, 1), shape("b", 1, 1)},
+                      {point("a", {}, 10), point("b", {}, 40), point("a", kWide, 5),
+                       point("b", kWide, 40), point("a", kDeep, 9), point("b", kDeep, 18)});
   ASSERT_EQ(t.buckets.size(), 1u);
   EXPECT_EQ(t.buckets[0].settings, kDeep);
   EXPECT_NEAR(t.buckets[0].best_us, std::sqrt(9.0 * 18.0), 1e-9);
@@ -83,7 +84,8 @@ TEST(ChooseSettings, WhatWasNotTimedAtEveryCallOrFailedIsNotTaken) {
                                  {point("a", {}, 10), point("b", {}, 10), point("a", kWide, 1),
                                   point("a", kDeep, 1), point("b", kDeep, 1, "correctness")});
   EXPECT_TRUE(t.buckets[0].settings.empty());
-  const auto no_original = choose_settings("f", kFeatures, {shape("a", 1, 1)}, {point("a", kWide, 1)});
+  const auto no_original =
+      choose_settings("f", kFeatures, {shape("a", 1, 1)}, {point("a", kWide, 1)});
   EXPECT_TRUE(no_original.buckets[0].settings.empty());
 }
 
@@ -95,12 +97,13 @@ class SettingsSource : public ::testing::Test {
   // a stand-in with just what the function asks.
   std::string answer(const SettingsTable& t, const std::string& arguments, int major = 9) {
     const std::string source =
-        "import functools\nclass cuda:\n    @staticmethod\n    def get_device_capability(d): return (" +
+        "import functools\nclass cuda:\n    @staticmethod\n    def get_device_capability(d): "
+        "return (" +
         std::to_string(major) +
         ", 0)\nclass torch: bfloat16, float32, cuda = 'b', 'f', cuda\n"
         "class gpu: type = 'cuda'\nclass cpu: type = 'cpu'\n" +
         settings_function_source(t, "_k") + "print(f(" + arguments + "))\n";
-    const fs::path file = 
+    const fs::path file =
         fs::path(::testing::TempDir()) /
         (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + ".py");
     EXPECT_TRUE(write_file_atomically(file, source));
@@ -113,7 +116,8 @@ class SettingsSource : public ::testing::Test {
 };
 
 TEST_F(SettingsSource, BordersLieAtTheGeometricMiddleAndOutsideIsTheOriginal) {
-  const auto t = table({bucket(1024, 4096, kWide), bucket(4096, 4096, kDeep), bucket(4096, 1024, kWide)});
+  const auto t =
+      table({bucket(1024, 4096, kWide), bucket(4096, 4096, kDeep), bucket(4096, 1024, kWide)});
   EXPECT_EQ(answer(t, "1024, 4096, 'b', gpu"), "{'num_warps': 16}");
   EXPECT_THAT(settings_function_source(t, "_k"), HasSubstr("1024 <= rows < 2048"))
       << "the exact middle, not one beside it";
@@ -121,9 +125,10 @@ TEST_F(SettingsSource, BordersLieAtTheGeometricMiddleAndOutsideIsTheOriginal) {
   EXPECT_EQ(answer(t, "2048, 4096, 'b', gpu"), "{'loop_stages': 4, 'num_warps': 8}");
   EXPECT_EQ(answer(t, "4096, 2048, 'b', gpu"), "{'loop_stages': 4, 'num_warps': 8}");
   EXPECT_EQ(answer(t, "4096, 2047, 'b', gpu"), "{'num_warps': 16}");
-  for (const char* outside : {"1023, 4096, 'b', gpu", "4097, 4096, 'b', gpu", "4096, 1023, 'b', gpu",
-                              "4096, 4097, 'b', gpu", "1024, 1024, 'b', gpu" /* never measured */,
-                              "1024, 4096, 'f', gpu", "1024, 4096, 'b', cpu"}) {
+  for (const char* outside :
+       {"1023, 4096, 'b', gpu", "4097, 4096, 'b', gpu", "4096, 1023, 'b', gpu",
+        "4096, 4097, 'b', gpu", "1024, 1024, 'b', gpu" /* never measured */, "1024, 4096, 'f', gpu",
+        "1024, 4096, 'b', cpu"}) {
     EXPECT_EQ(answer(t, outside), "None") << outside;
   }
   EXPECT_EQ(answer(t, "1024, 4096, 'b', gpu", 8), "None") << "another architecture";
@@ -157,7 +162,8 @@ TEST_F(SettingsSource, ATableThatChangesNothingAnswersNone) {
 }
 
 TEST(SettingsTable, SurvivesTheJournal) {
-  const auto t = table({bucket(8, 16, {{"round_robin", true}, {"num_warps", 4}}), bucket(8, 32, {})});
+  const auto t =
+      table({bucket(8, 16, {{"round_robin", true}, {"num_warps", 4}}), bucket(8, 32, {})});
   const auto back = settings_table_from_json(to_json(t));
   ASSERT_TRUE(back);
   EXPECT_EQ(to_json(*back).dump(), to_json(t).dump());

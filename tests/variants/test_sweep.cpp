@@ -28,12 +28,19 @@ class Sweeping : public ::testing::Test {
     }
   }
   static std::string trying(const char* call, const Settings& settings) {
-    return event_line({{"event", "trying"}, {"hook", "_f"}, {"call", call}, {"settings", Json(settings)}});
+    return event_line(
+        {{"event", "trying"}, {"hook", "_f"}, {"call", call}, {"settings", Json(settings)}});
   }
   static std::string point(const char* call, const Settings& settings, double us) {
-    return event_line({{"event", "point"},       {"hook", "_f"},      {"call", call},
-                       {"settings", Json(settings)}, {"status", "correct"}, {"median_us", us},
-                       {"us", {us}},             {"registers", 40},   {"spills", 0},
+    return event_line({{"event", "point"},
+                       {"hook", "_f"},
+                       {"call", call},
+                       {"settings", Json(settings)},
+                       {"status", "correct"},
+                       {"median_us", us},
+                       {"us", {us}},
+                       {"registers", 40},
+                       {"spills", 0},
                        {"shared_bytes", 1024}});
   }
   static std::string identity() {
@@ -41,8 +48,8 @@ class Sweeping : public ::testing::Test {
   }
   static std::string done() { return event_line({{"event", "done"}}); }
   Result<SweepResult> go(SweepOptions options = {}) {
-    return sweep(runner_, {"python3", "/scripts", {}, {}}, {"v1", "/s", "m", "/s/m.py", "0"}, calls_,
-                 {hook_}, options);
+    return sweep(runner_, {"python3", "/scripts", {}, {}}, {"v1", "/s", "m", "/s/m.py", "0"},
+                 calls_, {hook_}, options);
   }
   FakeRunner runner_;
   Hook hook_;
@@ -50,7 +57,8 @@ class Sweeping : public ::testing::Test {
 };
 
 TEST_F(Sweeping, AsksForTheCandidatesAtTheCallsThatReachTheHook) {
-  runner_.answers = {{{identity(), trying("a", {}), point("a", {}, 10), point("a", kWide, 5), done()}}};
+  runner_.answers = {
+      {{identity(), trying("a", {}), point("a", {}, 10), point("a", kWide, 5), done()}}};
   const auto swept = go();
   ASSERT_TRUE(swept) << swept.error().sentence;
   ASSERT_EQ(swept->points.size(), 2u);
@@ -114,9 +122,10 @@ TEST_F(Sweeping, ItEndsAfterSomeRestarts) {
 }
 
 TEST_F(Sweeping, AnotherFileThanTheSidesIsAnError) {
-  runner_.answers = {{{event_line({{"event", "identity"}, {"side", "v1"}, {"matches", false},
-                                   {"file", "/other.py"}}),
-                       done()}}};
+  runner_.answers = {
+      {{event_line(
+            {{"event", "identity"}, {"side", "v1"}, {"matches", false}, {"file", "/other.py"}}),
+        done()}}};
   const auto swept = go();
   ASSERT_FALSE(swept);
   EXPECT_THAT(swept.error().sentence, HasSubstr("/other.py"));
