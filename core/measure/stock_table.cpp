@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -203,6 +204,31 @@ std::string write_stock_csv(const StockTable& table) {
   std::string text = line_of(columns());
   for (const StockRow& row : table.rows) text += line_of(fields_of(row));
   return text;
+}
+
+Result<std::string> merge_stock_rows(const std::string& text, const StockTable& rows,
+                                     std::string_view what) {
+  auto table = parse_stock_csv(text, what);
+  if (!table) return tl::unexpected(table.error());
+  std::vector<std::string> lines = split_lines(text);
+  std::erase_if(lines, [](const std::string& line) { return line.empty(); });
+  if (lines.size() != table->rows.size() + 1) {
+    return fail(ErrorKind::kInternal,
+                fmt::format("{} has rows of several lines; rows were not added to it.", what));
+  }
+  for (const StockRow& row : rows.rows) {
+    // The last line that is written is the row, without its line end.
+    std::string line = split_lines(write_stock_csv({{row}})).back();
+    const auto known = std::find_if(table->rows.begin(), table->rows.end(),
+                                    [&](const auto& other) { return other.key() == row.key(); });
+    if (known == table->rows.end()) {
+      lines.push_back(std::move(line));
+    } else {
+      lines[static_cast<std::size_t>(known - table->rows.begin()) + 1] = std::move(line);
+    }
+  }
+  const std::string newline = text.find("\r\n") == std::string::npos ? "\n" : "\r\n";
+  return join(lines, newline) + newline;
 }
 
 StockTable fresh_rows(const StockTable& before, const StockTable& after) {

@@ -28,6 +28,11 @@ struct StockTable {
 Result<StockTable> read_stock_csv(const std::filesystem::path& file);
 Result<StockTable> parse_stock_csv(std::string_view text, std::string_view what);
 std::string write_stock_csv(const StockTable& table);  // CRLF, the 15 columns, upstream's order
+// `text` (a CSV) with `rows` in it: a row of the same key is replaced where it stands, the others
+// are appended; every other line stays byte for byte. An Error as parse_stock_csv's, and where a
+// row spans lines.
+Result<std::string> merge_stock_rows(const std::string& text, const StockTable& rows,
+                                     std::string_view what);
 // Rows of `after` that are not in `before` or differ from it: this run's rows.
 StockTable fresh_rows(const StockTable& before, const StockTable& after);
 

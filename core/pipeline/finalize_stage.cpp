@@ -29,8 +29,13 @@ class FinalizeStage {
   Result<FinalizeResult> run() {
     auto state = state_of_apply(session_.journal, file());
     if (!state) return tl::unexpected(state.error());
+    const bool written = *state == ApplyState::kApplied || *state == ApplyState::kReverted;
     before_ = in_.original_text;
-    if (*state != ApplyState::kApplied) {
+    if (written) {
+      auto kept = read_file(kept_text());
+      if (!kept) return tl::unexpected(kept.error());
+      before_ = std::move(*kept);
+    } else {
       auto refused = refuse_foreign_edits();
       if (!refused) return tl::unexpected(refused.error());
       if (*refused) return not_applied(outcome_.sentence);
@@ -42,13 +47,17 @@ class FinalizeStage {
     auto approved = approve();
     if (!approved) return tl::unexpected(approved.error());
     if (!*approved) return not_applied("Not applied, as chosen; nothing was changed.");
-    if (*state != ApplyState::kApplied) {
+    // A start before this one was ended after it had taken the winner back.
+    if (*state == ApplyState::kReverted) return reverted("as chosen");
+    if (!written) {
       session_.report({"finalize", "writing " + file().string(), 0, 0});
-      if (auto done = apply_change(session_.journal, {file(), before_, text_, "apply"}); !done) {
+      if (auto done = apply_change(session_.journal, change()); !done) {
         return tl::unexpected(done.error());
       }
     }
-    if (auto checked = check_import(); !checked) return tl::unexpected(checked.error());
+    auto imported = check_import();
+    if (!imported) return tl::unexpected(imported.error());
+    if (!*imported) return revert("the checkout does not import the written file");
     if (auto rows = update_csv(); !rows) return tl::unexpected(rows.error());
     outcome_.outcome = "APPLIED";
     outcome_.sentence = fmt::format("{} is in {}; {} over the cells in scope.", winner_->name(),
@@ -62,6 +71,12 @@ class FinalizeStage {
   std::string relative_file() const {
     return in_.bench.checkout.op_relative(in_.kernel.name).string();
   }
+
+  // What the kernel file held before the write: the original, or edits that the user let go.
+  fs::path kept_text() const {
+    return session_.workspace.root / ("before_" + in_.kernel.name + ".py");
+  }
+  ApplyJob change() const { return {file(), before_, text_, kept_text()}; }
 
   Step step(const std::string& name, std::vector<std::string> parts) const {
     parts.push_back(in_.environment_key);
@@ -90,7 +105,7 @@ class FinalizeStage {
     if (!in_.interactive) return true;
     const std::string diff = unified_diff(in_.original_text, *present, "as the run began", "now");
     auto answer = ask(session_.journal, session_.approvals,
-                      {"changed_file",
+                      {"changed_file_" + sha256_hex(*present).substr(0, 8),
                        outcome_.sentence + " Write the winner over it?",
                        "```diff\n" + diff + "```\n",
                        {kDoNotApply, "Write the winner over it"}},
@@ -327,7 +342,7 @@ class FinalizeStage {
   }
 
   // That what the checkout's own src gives is the file just written.
-  Result<void> check_import() {
+  Result<bool> check_import() {
     ScriptJob job;
     job.script = "lwb_probe.py";
     job.label = "import of the written file";
@@ -345,46 +360,61 @@ class FinalizeStage {
       if (get_string(event, "name") != "import") continue;
       const Json& data = get_object(event, "data");
       const bool ok = get_bool(event, "ok") && get_string(data, "sha256") == sha256_hex(text_);
-      return gate("import", ok,
-                  ok ? "The checkout imports the written file."
-                     : fmt::format("The checkout does not import the written file: {}",
-                                   get_string(data, "message", get_string(data, "file"))));
+      auto told = gate("import", ok,
+                       ok ? "The checkout imports the written file."
+                          : fmt::format("The checkout does not import the written file: {}",
+                                        get_string(data, "message", get_string(data, "file"))));
+      if (!told) return tl::unexpected(told.error());
+      return ok;
     }
-    return gate("import", false,
-                "Whether the checkout imports the written file could not be told.");
+    return tl::unexpected(script_error(*run, "The import of the written file"));
+  }
+
+  fs::path shared_csv() const {
+    return in_.bench.checkout.root / "benchmark" / "data" / "all_benchmark_data.csv";
+  }
+  ApplyJob csv_change() const {
+    return {shared_csv(), csv_before_, csv_after_,
+            session_.workspace.root / "before_all_benchmark_data.csv"};
   }
 
   // Fresh rows of the optimized kernel in the checkout's shared CSV, where that was asked for.
   Result<void> update_csv() {
     if (!in_.request.update_benchmark_csv) return {};
-    const fs::path shared =
-        in_.bench.checkout.root / "benchmark" / "data" / "all_benchmark_data.csv";
-    auto before = read_file(shared);
+    auto state = state_of_apply(session_.journal, shared_csv());
+    const bool written = state && *state == ApplyState::kApplied;
+    auto before = read_file(written ? csv_change().kept : shared_csv());
     auto fresh = read_stock_csv(session_.workspace.stock_csv(winner_->number));
     if (!before || !fresh) {
       return gate("benchmark CSV", false,
                   "The benchmark CSV was not updated: " +
                       (before ? fresh.error() : before.error()).sentence);
     }
-    auto table = parse_stock_csv(*before, shared.string());
-    if (!table) return gate("benchmark CSV", false, table.error().sentence);
-    for (const StockRow& row : fresh->rows) {
-      if (std::count(in_.profile.cells.reference.begin(), in_.profile.cells.reference.end(),
-                     row.kernel_provider) > 0) {
-        continue;
-      }
-      const auto same = [&](const StockRow& other) { return other.key() == row.key(); };
-      const auto known = std::find_if(table->rows.begin(), table->rows.end(), same);
-      if (known != table->rows.end())
-        *known = row;
-      else
-        table->rows.push_back(row);
+    std::erase_if(fresh->rows, [&](const StockRow& row) {
+      const auto& reference = in_.profile.cells.reference;
+      return std::count(reference.begin(), reference.end(), row.kernel_provider) > 0;
+    });
+    auto merged = merge_stock_rows(*before, *fresh, shared_csv().string());
+    if (!merged) return gate("benchmark CSV", false, merged.error().sentence);
+    csv_before_ = std::move(*before);
+    csv_after_ = std::move(*merged);
+    if (!written) {
+      if (auto done = apply_change(session_.journal, csv_change()); !done) return done;
     }
-    csv_before_ = *before;
-    csv_after_ = write_stock_csv(*table);
-    if (auto done = write_file_atomically(shared, csv_after_); !done) return done;
-    return gate("benchmark CSV", true,
-                fmt::format("{} rows of this run are in {}.", fresh->rows.size(), shared.string()));
+    return gate(
+        "benchmark CSV", true,
+        fmt::format("{} rows of this run are in {}.", fresh->rows.size(), shared_csv().string()));
+  }
+
+  // Whichever start of the run had written it.
+  Result<void> revert_csv() {
+    auto state = state_of_apply(session_.journal, shared_csv());
+    if (!state || *state != ApplyState::kApplied) return {};
+    auto before = read_file(csv_change().kept);
+    auto after = read_file(shared_csv());
+    if (!before) return tl::unexpected(before.error());
+    if (!after) return tl::unexpected(after.error());
+    return revert_change(session_.journal, {shared_csv(), *before, *after, csv_change().kept});
   }
 
   Result<void> offer_pull_request() {
@@ -415,14 +445,25 @@ class FinalizeStage {
                       {"result", outcome_.sentence + " Keep it?", *document, {kKeep, kRevert}},
                       session_.cancel);
     if (!answer) return tl::unexpected(answer.error());
-    if (answer->choice == kRevert) {
-      if (auto done = apply_change(session_.journal, {file(), text_, before_, "revert"}); !done) {
-        return tl::unexpected(done.error());
-      }
-      outcome_ = {
-          "REVERTED", fmt::format("{} holds its original text again.", relative_file()), 1, {}};
-      if (auto again = report(); !again) return tl::unexpected(again.error());
+    if (answer->choice == kRevert) return revert("as chosen");
+    summarize();
+    return outcome_;
+  }
+
+  Result<FinalizeResult> revert(const std::string& why) {
+    if (auto done = revert_change(session_.journal, change()); !done) {
+      return tl::unexpected(done.error());
     }
+    return reverted(why);
+  }
+
+  Result<FinalizeResult> reverted(const std::string& why) {
+    outcome_ = {"REVERTED",
+                fmt::format("{} holds again what it held before, {}.", relative_file(), why),
+                1,
+                {}};
+    if (auto done = revert_csv(); !done) return tl::unexpected(done.error());
+    if (auto written = report(); !written) return tl::unexpected(written.error());
     summarize();
     return outcome_;
   }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -150,8 +152,8 @@ class Run {
     return journal_.append("preflight", preflight_.json());
   }
 
-  // The kernel file as the user has it; where an earlier start of this run was killed after it had
-  // written the winner, the text from before.
+  // The kernel file as the user has it. Where an earlier start of the same run was ended after it
+  // had written the winner, the text from before is what the run goes on with.
   Result<void> take_original_text() {
     const fs::path file = bench_->checkout.op_file(kernel_.name);
     auto text = read_file(file);
@@ -163,10 +165,10 @@ class Run {
     auto state = state_of_apply(*journal, file);
     if (!state) return tl::unexpected(state.error());
     if (*state != ApplyState::kNever) listener_.say(describe(*state, file));
-    if (*state != ApplyState::kApplied) return {};
+    if (*state != ApplyState::kApplied && *state != ApplyState::kReverted) return {};
     auto before = read_file(workspace_.original());
     if (!before) return tl::unexpected(before.error());
-    original_text_ = std::move(*before);
+    present_text_ = std::exchange(original_text_, std::move(*before));
     return {};
   }
 
@@ -205,6 +207,8 @@ class Run {
         return true;
       }
     }
+    // Another request: it begins with what the file holds now.
+    if (present_text_) original_text_ = *std::exchange(present_text_, std::nullopt);
     auto archived = archive_run(workspace_);
     if (!archived) return tl::unexpected(archived.error());
     listener_.say("the earlier run was kept in " + archived->string());
@@ -219,6 +223,11 @@ class Run {
     auto side = sandbox_->add_side("v0", kernel_.name, original_text_);
     if (!side) return tl::unexpected(side.error());
     original_ = side_of(*side);
+    if (!present_text_) return {};
+    // The package was parsed with the winner in it.
+    auto model = parse_source(*bench_->runner, bench_->tools, original_.file, original_.module);
+    if (!model) return tl::unexpected(model.error());
+    original_model_ = std::move(*model);
     return {};
   }
 
@@ -244,7 +253,9 @@ class Run {
 
   Result<RunOutcome> stages() {
     Session shared = session();
-    const SourceModel* model = bench_->model.module(bench_->checkout.op_module(kernel_.name));
+    const SourceModel* model = original_model_
+                                   ? &*original_model_
+                                   : bench_->model.module(bench_->checkout.op_module(kernel_.name));
     if (model == nullptr) {
       return fail(ErrorKind::kInternal, "The kernel's module is not in the parsed package.");
     }
@@ -426,6 +437,8 @@ class Run {
   Workspace workspace_;
   Journal journal_;
   std::string original_text_;
+  std::optional<std::string> present_text_;  // where the file holds the winner already
+  std::optional<SourceModel> original_model_;
   Side original_;
   std::vector<std::unique_ptr<ApprovalSource>> owned_;
   std::vector<ApprovalSource*> sources_;

@@ -42,7 +42,7 @@ TEST_F(Apply, WritesOnceAndKeepsTheMode) {
   ::chmod(file_.c_str(), 0640);
   EXPECT_EQ(state(), ApplyState::kNever);
   Journal open = journal();
-  ASSERT_TRUE(apply_change(open, {file_, before_, after_, "apply"}));
+  ASSERT_TRUE(apply_change(open, {file_, before_, after_, folder_ / "kept.py"}));
   EXPECT_EQ(*read_file(file_), after_);
   struct stat info {};
   ::stat(file_.c_str(), &info);
@@ -53,7 +53,7 @@ TEST_F(Apply, WritesOnceAndKeepsTheMode) {
 TEST_F(Apply, RefusesAFileThatSomebodyChanged) {
   ASSERT_TRUE(write_file_atomically(file_, "theirs\n"));
   Journal open = journal();
-  const auto applied = apply_change(open, {file_, before_, after_, "apply"});
+  const auto applied = apply_change(open, {file_, before_, after_, folder_ / "kept.py"});
   ASSERT_FALSE(applied);
   EXPECT_EQ(applied.error().kind, ErrorKind::kGate);
   EXPECT_EQ(*read_file(file_), "theirs\n");
@@ -62,10 +62,30 @@ TEST_F(Apply, RefusesAFileThatSomebodyChanged) {
 
 TEST_F(Apply, AForeignEditAfterwardsIsSeen) {
   Journal open = journal();
-  ASSERT_TRUE(apply_change(open, {file_, before_, after_, "apply"}));
+  ASSERT_TRUE(apply_change(open, {file_, before_, after_, folder_ / "kept.py"}));
   ASSERT_TRUE(write_file_atomically(file_, "theirs\n"));
   EXPECT_EQ(state(), ApplyState::kForeign);
   EXPECT_THAT(describe(ApplyState::kForeign, file_), HasSubstr("changed since"));
+}
+
+TEST_F(Apply, TheWayBackIsKnownFromTheWayThere) {
+  Journal open = journal();
+  const ApplyJob job{file_, before_, after_, folder_ / "kept.py"};
+  ASSERT_TRUE(apply_change(open, job));
+  EXPECT_EQ(*read_file(job.kept), before_);
+  ASSERT_TRUE(revert_change(open, job));
+  EXPECT_EQ(*read_file(file_), before_);
+  EXPECT_EQ(state(), ApplyState::kReverted);
+  ASSERT_TRUE(write_file_atomically(file_, after_));  // as if killed before the revert's write
+  EXPECT_EQ(state(), ApplyState::kApplied);
+}
+
+TEST_F(Apply, AnotherFilesChangeIsNotThisOnes) {
+  const fs::path other = folder_ / "other.csv";
+  ASSERT_TRUE(write_file_atomically(other, "a\n"));
+  Journal open = journal();
+  ASSERT_TRUE(apply_change(open, {other, "a\n", "b\n", folder_ / "kept.csv"}));
+  EXPECT_EQ(state(), ApplyState::kNever);
 }
 
 // Killed at whatever moment: the file holds one of the two texts, and the state says which.
@@ -78,7 +98,7 @@ TEST_F(Apply, KilledAtAnyMomentTheFileIsOneOrTheOther) {
     const pid_t child = ::fork();
     if (child == 0) {
       auto open = Journal::open(folder_ / "journal.jsonl");
-      (void)apply_change(*open, {file_, before_, after_, "apply"});
+      (void)apply_change(*open, {file_, before_, after_, folder_ / "kept.py"});
       for (;;) ::pause();
     }
     ::usleep(static_cast<useconds_t>(delay_us));

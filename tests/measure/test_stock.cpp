@@ -273,5 +273,35 @@ TEST(StockRows, MemoryOfACellIsThatOfItsFullMode) {
   EXPECT_EQ(merged[3].peak_bytes, 99);
 }
 
+TEST(MergeStockRows, ReplacesItsOwnKeyAppendsTheRestAndKeepsEveryOtherByte) {
+  StockRow row;
+  row.kernel_name = "k";
+  row.kernel_provider = "liger";
+  row.metric_name = "speed";
+  row.x_value = "1";
+  row.y_50 = 5;
+  StockRow other = row;
+  other.x_value = "2";
+  StockTable table{{row, other}};
+  std::string text = replace_all(write_stock_csv(table), "\r\n", "\n");
+  const auto lines = split_lines(text);
+  StockRow fresh = other;
+  fresh.y_50 = 3;
+  StockRow added = row;
+  added.x_value = "4";
+  const auto merged = merge_stock_rows(text, {{fresh, added}}, "the CSV");
+  ASSERT_TRUE(merged) << merged.error().sentence;
+  const auto now = split_lines(*merged);
+  ASSERT_EQ(now.size(), 4u);
+  EXPECT_EQ(now[0], lines[0]);
+  EXPECT_EQ(now[1], lines[1]);
+  EXPECT_NE(now[2], lines[2]);
+  EXPECT_EQ(merged->find('\r'), std::string::npos) << "the file's own line ends";
+  const auto back = parse_stock_csv(*merged, "the CSV");
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->rows[1].y_50, 3);
+  EXPECT_EQ(back->rows[2].x_value, "4");
+}
+
 }  // namespace
 }  // namespace lwb

@@ -40,6 +40,33 @@ TEST_F(WholeRun, ATestThatFailsOnTheUnchangedKernelNeedsTheOption) {
   EXPECT_EQ(outcome->outcome, "APPLIED") << said_;
 }
 
+// Ended after the write and before the run's end: the next start finishes the same run.
+TEST_F(WholeRun, StoppedAfterTheWriteItEndsAppliedWithNothingMeasuredAgain) {
+  gpu_.on_start = [&](const ProcessSpec& spec) {
+    if (spec.label == "import of the written file") cancel_->cancel();
+  };
+  auto outcome = run();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().kind, ErrorKind::kStopped);
+  const std::string written = *read_file(file_);
+  EXPECT_NE(written, original_);
+  int measured = 0;
+  gpu_.on_start = [&](const ProcessSpec& spec) {
+    const std::string script = spec.argv.size() > 2 ? spec.argv[2] : "";
+    if (script.find("lwb_sweep") != std::string::npos ||
+        script.find("lwb_measure") != std::string::npos) {
+      ++measured;
+    }
+  };
+  outcome = run();
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "APPLIED") << said_;
+  EXPECT_EQ(*read_file(file_), written);
+  EXPECT_EQ(measured, 0);
+  EXPECT_THAT(said_, HasSubstr("holds the approved winner"));
+  EXPECT_FALSE(fs::exists(workspace_ / "runs"));
+}
+
 // Stopped at one process after another: each start goes on, the kernel file is one of the two
 // texts.
 TEST_F(WholeRun, StoppedAgainAndAgainItGoesOnWhereItStood) {
