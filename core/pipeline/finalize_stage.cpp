@@ -11,6 +11,7 @@
 #include "core/finalize/style_gate.h"
 #include "core/measure/script.h"
 #include "core/optimize/notebook.h"
+#include "core/pipeline/benchmark_csv.h"
 #include "core/pipeline/pull_request_stage.h"
 #include "core/pipeline/report_document.h"
 #include "core/variants/builder.h"
@@ -370,51 +371,17 @@ class FinalizeStage {
     return tl::unexpected(script_error(*run, "The import of the written file"));
   }
 
-  fs::path shared_csv() const {
-    return in_.bench.checkout.root / "benchmark" / "data" / "all_benchmark_data.csv";
-  }
-  ApplyJob csv_change() const {
-    return {shared_csv(), csv_before_, csv_after_,
-            session_.workspace.root / "before_all_benchmark_data.csv"};
-  }
-
   // Fresh rows of the optimized kernel in the checkout's shared CSV, where that was asked for.
   Result<void> update_csv() {
     if (!in_.request.update_benchmark_csv) return {};
-    auto state = state_of_apply(session_.journal, shared_csv());
-    const bool written = state && *state == ApplyState::kApplied;
-    auto before = read_file(written ? csv_change().kept : shared_csv());
-    auto fresh = read_stock_csv(session_.workspace.stock_csv(winner_->number));
-    if (!before || !fresh) {
+    auto updated = update_benchmark_csv(session_, in_.bench.checkout, winner_->number,
+                                        in_.profile.cells.reference);
+    if (!updated) {
       return gate("benchmark CSV", false,
-                  "The benchmark CSV was not updated: " +
-                      (before ? fresh.error() : before.error()).sentence);
+                  "The benchmark CSV was not updated: " + updated.error().sentence);
     }
-    std::erase_if(fresh->rows, [&](const StockRow& row) {
-      const auto& reference = in_.profile.cells.reference;
-      return std::count(reference.begin(), reference.end(), row.kernel_provider) > 0;
-    });
-    auto merged = merge_stock_rows(*before, *fresh, shared_csv().string());
-    if (!merged) return gate("benchmark CSV", false, merged.error().sentence);
-    csv_before_ = std::move(*before);
-    csv_after_ = std::move(*merged);
-    if (!written) {
-      if (auto done = apply_change(session_.journal, csv_change()); !done) return done;
-    }
-    return gate(
-        "benchmark CSV", true,
-        fmt::format("{} rows of this run are in {}.", fresh->rows.size(), shared_csv().string()));
-  }
-
-  // Whichever start of the run had written it.
-  Result<void> revert_csv() {
-    auto state = state_of_apply(session_.journal, shared_csv());
-    if (!state || *state != ApplyState::kApplied) return {};
-    auto before = read_file(csv_change().kept);
-    auto after = read_file(shared_csv());
-    if (!before) return tl::unexpected(before.error());
-    if (!after) return tl::unexpected(after.error());
-    return revert_change(session_.journal, {shared_csv(), *before, *after, csv_change().kept});
+    csv_ = std::move(*updated);
+    return gate("benchmark CSV", true, "This run's rows are in " + csv_->path.string() + ".");
   }
 
   Result<void> offer_pull_request() {
@@ -429,9 +396,7 @@ class FinalizeStage {
                              tests_.sentence,
                              style_.state == StyleResult::State::kPassed,
                              in_.say};
-    if (!csv_after_.empty()) {
-      inputs.files.push_back({"benchmark/data/all_benchmark_data.csv", csv_before_, csv_after_});
-    }
+    if (csv_) inputs.files.push_back(*csv_);
     return pull_request_stage(session_, inputs,
                               step("branch of " + winner_->name(), {sha256_hex(text_)}));
   }
@@ -462,7 +427,8 @@ class FinalizeStage {
                 fmt::format("{} holds again what it held before, {}.", relative_file(), why),
                 1,
                 {}};
-    if (auto done = revert_csv(); !done) return tl::unexpected(done.error());
+    if (auto done = revert_benchmark_csv(session_, in_.bench.checkout); !done)
+      return tl::unexpected(done.error());
     if (auto written = report(); !written) return tl::unexpected(written.error());
     summarize();
     return outcome_;
@@ -498,8 +464,8 @@ class FinalizeStage {
   VariantRecord repaired_;
   Gain score_;
   std::vector<CellVerdict> verdicts_;
-  std::string before_, text_;  // of the kernel file: what is there, what is to be written
-  std::string csv_before_, csv_after_;
+  std::string before_, text_;      // of the kernel file: what is there, what is to be written
+  std::optional<CommitFile> csv_;  // where it was updated
   StyleResult style_;
   TestVerdict tests_;
   std::string test_command_;

@@ -37,24 +37,6 @@ Json launch_rows(const LaunchTrace& trace) {
   return rows;
 }
 
-Json roof_rows(const Roofline& roof) {
-  Json rows = Json::array();
-  for (const RooflineRow& row : roof.rows) {
-    rows.push_back({{"call", row.call},
-                    {"pass", to_string(row.pass)},
-                    {"op", fmt::format("{:.1f}", row.op_us)},
-                    {"spread", format_percent(row.spread)},
-                    {"wall", fmt::format("{:.0f}", row.wall_us)},
-                    {"bytes", format_bytes(row.bytes)},
-                    {"floor", fmt::format("{:.1f}", row.floor_us)},
-                    {"share", format_percent(row.share)},
-                    {"large", row.large},
-                    {"bottleneck", row.bottleneck},
-                    {"launch_bound", row.launch_bound}});
-  }
-  return rows;
-}
-
 Json order_rows(const std::vector<StrategyItem>& order) {
   Json rows = Json::array();
   int number = 2;
@@ -83,6 +65,24 @@ Json configuration_rows(const SourceAnalysis& analysis) {
 }
 
 }  // namespace
+
+Json roof_rows(const Roofline& roof) {
+  Json rows = Json::array();
+  for (const RooflineRow& row : roof.rows) {
+    rows.push_back({{"call", row.call},
+                    {"pass", to_string(row.pass)},
+                    {"op", fmt::format("{:.1f}", row.op_us)},
+                    {"spread", format_percent(row.spread)},
+                    {"wall", fmt::format("{:.0f}", row.wall_us)},
+                    {"bytes", format_bytes(row.bytes)},
+                    {"floor", fmt::format("{:.1f}", row.floor_us)},
+                    {"share", format_percent(row.share)},
+                    {"large", row.large},
+                    {"bottleneck", row.bottleneck},
+                    {"launch_bound", row.launch_bound}});
+  }
+  return rows;
+}
 
 Json profile_json(const ProfileInputs& inputs, const ProfileResult& result) {
   return {{"schema", 1},

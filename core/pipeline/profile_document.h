@@ -7,6 +7,8 @@
 
 namespace lwb {
 
+// A row for each call and pass, formatted for the templates.
+Json roof_rows(const Roofline& roof);
 Json profile_json(const ProfileInputs& inputs, const ProfileResult& result);
 Result<std::string> profile_document(const Session& session, const ProfileInputs& inputs,
                                      const ProfileResult& result);

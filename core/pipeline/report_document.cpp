@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/optimize/notebook.h"
+#include "core/pipeline/profile_document.h"
 #include "core/report/svg_chart.h"
 #include "core/report/template.h"
 
@@ -45,18 +46,6 @@ Json cell_rows(const std::vector<CellVerdict>& verdicts) {
                     {"interval", fmt::format("{:.3f}-{:.3f}", row.ratio.low, row.ratio.high)},
                     {"verdict", to_string(row.verdict.kind)},
                     {"wall", fmt::format("{:.0f} → {:.0f}", row.old_wall_us, row.new_wall_us)}});
-  }
-  return rows;
-}
-
-Json roof_rows(const Roofline& roof) {
-  Json rows = Json::array();
-  for (const RooflineRow& row : roof.rows) {
-    rows.push_back({{"call", row.call},
-                    {"pass", to_string(row.pass)},
-                    {"op", fmt::format("{:.1f}", row.op_us)},
-                    {"floor", fmt::format("{:.1f}", row.floor_us)},
-                    {"share", format_percent(row.share)}});
   }
   return rows;
 }
