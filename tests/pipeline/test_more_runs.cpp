@@ -1,6 +1,7 @@
 // Whole runs that end otherwise, are stopped, or go stage by stage (label "long": minutes each).
 #include <gmock/gmock.h>
 
+#include "core/measure/stock_table.h"
 #include "tests/pipeline/whole_run.h"
 
 namespace lwb {
@@ -65,6 +66,38 @@ TEST_F(WholeRun, StoppedAfterTheWriteItEndsAppliedWithNothingMeasuredAgain) {
   EXPECT_EQ(measured, 0);
   EXPECT_THAT(said_, HasSubstr("holds the approved winner"));
   EXPECT_FALSE(fs::exists(workspace_ / "runs"));
+}
+
+// Answered through the inbox, applied with rows for the shared CSV, and taken back at the end.
+TEST_F(WholeRun, RevertedAtTheEndEveryFileHoldsWhatItHeld) {
+  const auto before = rest_of_checkout();
+  options_.autonomous = false;
+  options_.update_benchmark_csv = true;
+  for (const auto& [id, choice] : {std::pair{"profile", "Go on with this strategy order"},
+                                   {"winner", "Approve winner v2"},
+                                   {"finalize", "Apply v2"},
+                                   {"result", "Revert to the original"}}) {
+    ASSERT_TRUE(write_file_atomically(workspace_ / "inbox" / (std::string(id) + ".json"),
+                                      print_json({{"choice", choice}, {"by", "test"}})));
+  }
+  gpu_.on_start = [&](const ProcessSpec& spec) {
+    if (spec.label == "tests of v2") {
+      StockRow row;
+      row.kernel_name = "scale_norm";
+      row.kernel_provider = "liger";
+      row.metric_name = "speed";
+      row.x_value = "32";
+      ASSERT_TRUE(write_file_atomically(workspace_ / "benchmarks/v2_results.csv",
+                                        write_stock_csv({{row}})));
+    }
+  };
+  const auto outcome = run();
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "REVERTED") << outcome->sentence << said_;
+  EXPECT_EQ(outcome->exit_code, 1);
+  EXPECT_EQ(*read_file(file_), original_);
+  EXPECT_EQ(rest_of_checkout(), before);
+  EXPECT_THAT(said_, HasSubstr("This run's rows are in"));
 }
 
 // Stopped at one process after another: each start goes on, the kernel file is one of the two
