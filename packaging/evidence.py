@@ -54,8 +54,8 @@ SOURCE_MEMBERS = {"text", "document", "patch", "diff", "own_edits", "winner_edit
 def stripped(value):
     """An event without source text: its line count and hash in its place."""
     if isinstance(value, dict):
-        return {k: without_text(v) if k in SOURCE_MEMBERS and isinstance(v, str) and "\n" in v else stripped(v)
-                for k, v in value.items()}
+        return {k: without_text(v) if isinstance(v, str) and (k == "grid" or k in SOURCE_MEMBERS and "\n" in v)
+                else stripped(v) for k, v in value.items()}
     return [stripped(v) for v in value] if isinstance(value, list) else value
 
 
@@ -222,6 +222,7 @@ class Evidence:
             if name.endswith(".md"):
                 with open(source, encoding="utf-8") as file:
                     text = re.sub(r"```diff\n(.*?)```", lambda m: without_source(m.group(1)), file.read(), flags=re.S)
+                    text = re.sub(r"`\([^`\n]*\)`", "(expression)", text)  # grids, as the source has them
                 with open(os.path.join(target, name), "w", encoding="utf-8") as file:
                     file.write(text)
             elif name == "journal.jsonl":
