@@ -97,6 +97,10 @@ class GateRun {
     std::error_code error;
     fs::create_directories(job_.events.parent_path(), error);
     fs::remove(job_.events, error);
+    if (!job_.only.empty()) {
+      auto named = write_file_atomically(only_file(), print_json(Json(job_.only)));
+      if (!named) return tl::unexpected(named.error());
+    }
     for (bool again = true; again;) {
       auto outcome = start();
       if (!outcome) return tl::unexpected(outcome.error());
@@ -121,6 +125,8 @@ class GateRun {
   }
 
  private:
+  fs::path only_file() const { return fs::path(job_.events).replace_extension(".only.json"); }
+
   ProcessSpec spec() {
     ProcessSpec spec;
     spec.label = job_.label;
@@ -143,6 +149,7 @@ class GateRun {
     spec.env["LWB_PYTEST_EVENTS"] = job_.events.string();
     spec.env["LWB_PYTEST_MODULE"] = job_.module;
     spec.env["LWB_PYTEST_TIMEOUT_S"] = std::to_string(job_.test_limit.count());
+    if (!job_.only.empty()) spec.env["LWB_PYTEST_ONLY"] = only_file().string();
     if (processes_ > 0) spec.env["LWB_PYTEST_RESUME"] = "1";
     spec.cwd = job_.tree;
     spec.wall_limit = job_.wall_limit;
@@ -340,6 +347,14 @@ std::vector<std::string> TestRun::failures() const {
   std::vector<std::string> ids;
   for (const TestCase& test : tests) {
     if (test.failed()) ids.push_back(test.id);
+  }
+  return ids;
+}
+
+std::vector<std::string> TestRun::passed_over() const {
+  std::vector<std::string> ids;
+  for (const TestCase& test : tests) {
+    if (test.outcome == "skipped" || test.outcome == "xfailed") ids.push_back(test.id);
   }
   return ids;
 }

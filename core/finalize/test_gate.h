@@ -17,6 +17,7 @@ namespace lwb {
 struct TestJob {
   std::filesystem::path tree;                // the sandbox: root of a copy of the checkout
   std::vector<std::filesystem::path> files;  // test files, absolute or relative to `tree`
+  std::vector<std::string> only;             // ids of the tests to run; empty: all of them
   std::string module;                        // module of the kernel file: "pkg.ops.scaled_add"
   std::filesystem::path kernel_file;         // the file that the tests have to import, below `tree`
   std::string kernel_sha256;                 // of that file
@@ -46,6 +47,8 @@ struct TestRun {
   bool kernel_imported = true;  // false: tests passed, yet none imported the kernel's module
   int count(const std::string& outcome) const;
   std::vector<std::string> failures() const;  // ids
+  // Ids of tests that neither passed nor failed: skipped or failing as expected.
+  std::vector<std::string> passed_over() const;
 };
 Json to_json(const TestRun&);
 TestRun test_run_from_json(const Json&);

@@ -186,11 +186,15 @@ Json job_json(const SmokeJob& job) {
   Json result;
   result["original"] = to_json(job.original);
   result["variant"] = to_json(job.variant);
-  result["calls"] = Json::array();
-  for (const CapturedCall& call : job.calls) {
-    if (call.replayable) result["calls"].push_back(call.json);
+  result["parts"] = Json::array();
+  for (const SmokePart& part : job.parts) {
+    Json calls = Json::array();
+    for (const CapturedCall& call : part.calls) {
+      if (call.replayable) calls.push_back(call.json);
+    }
+    const Json dtype = part.dtype.empty() ? Json() : Json(part.dtype);
+    result["parts"].push_back({{"calls", std::move(calls)}, {"dtype", dtype}});
   }
-  result["dtype"] = job.dtype.empty() ? Json() : Json(job.dtype);
   result["seeds"] = job.seeds;
   if (!job.device.empty()) result["device"] = job.device;
   result["poison"] = job.poison;
@@ -201,6 +205,34 @@ bool has_identity(const ScriptRun& run, const std::string& side) {
   return std::any_of(run.events.begin(), run.events.end(), [&](const Json& e) {
     return get_string(e, "event") == "identity" && get_string(e, "side") == side;
   });
+}
+
+// The events of each part; what comes before the first "part" is of the first.
+std::vector<std::vector<Json>> events_of_parts(const std::vector<Json>& events, std::size_t parts) {
+  std::vector<std::vector<Json>> result(std::max<std::size_t>(parts, 1));
+  std::size_t part = 0;
+  for (const Json& event : events) {
+    if (get_string(event, "event") == "part") {
+      part = std::min(static_cast<std::size_t>(get_integer(event, "index")), result.size() - 1);
+    }
+    result[part].push_back(event);
+  }
+  return result;
+}
+
+SmokeResult judge_parts(const std::vector<Json>& events, const std::vector<SmokePart>& parts,
+                        const SmokeLimits& limits) {
+  const auto split = events_of_parts(events, parts.size());
+  SmokeResult all =
+      judge_smoke(split[0], parts.empty() ? std::vector<CapturedCall>() : parts[0].calls, limits);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    SmokeResult more = judge_smoke(split[i], parts[i].calls, limits);
+    all.passed = all.passed && more.passed;
+    all.failures.insert(all.failures.end(), more.failures.begin(), more.failures.end());
+    all.remarks.insert(all.remarks.end(), more.remarks.begin(), more.remarks.end());
+    all.comparisons.insert(all.comparisons.end(), more.comparisons.begin(), more.comparisons.end());
+  }
+  return all;
 }
 
 // The process failed as a whole: the variant's failure, unless the original was not loaded yet or
@@ -246,7 +278,7 @@ Result<SmokeResult> run_smoke(ProcessRunner& runner, const PythonTools& tools, c
   if (!run->healthy()) return judge_failed_run(*run, job, limits);
   auto same = check_identities(run->events, {to_json(job.original), to_json(job.variant)});
   if (!same) return tl::unexpected(same.error());
-  return judge_smoke(run->events, job.calls, limits);
+  return judge_parts(run->events, job.parts, limits);
 }
 
 Json to_json(const SmokeResult& result) {

@@ -19,10 +19,15 @@
 
 namespace lwb {
 
-struct SmokeJob {
-  Side original, variant;
+// Calls that are compared in one dtype.
+struct SmokePart {
   std::vector<CapturedCall> calls;
   std::string dtype = "float32";  // empty: each call's own
+};
+
+struct SmokeJob {
+  Side original, variant;
+  std::vector<SmokePart> parts;  // one after the other in one process
   std::vector<int> seeds{1, 2};
   std::string device;  // empty: the script's default
   bool poison = true;
@@ -47,7 +52,7 @@ struct SmokeResult {
   std::vector<SmokeComparison> comparisons;
 };
 
-// Pure: what the script's events mean. Every call of `calls` must have been compared.
+// Pure: what one part's events mean. Every call of `calls` must have been compared.
 SmokeResult judge_smoke(const std::vector<Json>& events, const std::vector<CapturedCall>& calls,
                         const SmokeLimits& limits = {});
 

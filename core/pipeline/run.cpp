@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -136,8 +137,7 @@ class Run {
     auto journal = Journal::open(workspace_.journal());
     if (!journal) return tl::unexpected(journal.error());
     journal_ = std::move(*journal);
-    bench_->runner->attach(&journal_);
-    if (*kept) return {};
+    if (*kept) return bench_->runner->attach(&journal_);
     if (auto written =
             journal_.append("run_started", {{"schema", kJournalSchema},
                                             {"program", LWB_VERSION},
@@ -149,6 +149,7 @@ class Run {
         !written) {
       return written;
     }
+    if (auto attached = bench_->runner->attach(&journal_); !attached) return attached;
     return journal_.append("preflight", preflight_.json());
   }
 
@@ -400,12 +401,14 @@ class Run {
   // ------------------------------------------------------------------------------------- the end
 
   Result<RunOutcome> finish(RunOutcome outcome) {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun_;
     if (auto written = journal_.append(
             "run_finished",
             {{"outcome", outcome.outcome},
              {"exit_code", outcome.exit_code},
              {"sentence", outcome.sentence},
              {"summary", outcome.summary},
+             {"wall_seconds", wall.count()},
              {"child_seconds", static_cast<double>(bench_->runner->child_wall().count()) / 1e3}},
             true);
         !written) {
@@ -424,6 +427,7 @@ class Run {
     return tl::unexpected<Error>(error);
   }
 
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   const RunOptions& options_;
   LastStage last_;
   const CancelToken& cancel_;

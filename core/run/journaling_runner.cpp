@@ -1,5 +1,7 @@
 #include "core/run/journaling_runner.h"
 
+#include <utility>
+
 namespace lwb {
 namespace {
 
@@ -14,9 +16,17 @@ std::string tail(const std::string& text) {
 
 }  // namespace
 
+Result<void> JournalingRunner::attach(Journal* journal) {
+  journal_ = journal;
+  for (Json& data : std::exchange(early_, {})) {
+    if (auto written = journal_->append("process", std::move(data)); !written) return written;
+  }
+  return {};
+}
+
 Result<ProcessOutcome> JournalingRunner::run(const ProcessSpec& spec, const LineSink& sink) {
   auto outcome = inner_.run(spec, sink);
-  if (!outcome || journal_ == nullptr) return outcome;
+  if (!outcome) return outcome;
   Json data{{"label", spec.label},
             {"argv", spec.argv},
             {"end", describe_end(*outcome)},
@@ -24,6 +34,10 @@ Result<ProcessOutcome> JournalingRunner::run(const ProcessSpec& spec, const Line
             {"seconds", static_cast<double>(outcome->wall.count()) / 1e3}};
   if (!outcome->ok()) data["tail"] = tail(outcome->err);
   if (outcome->recorded) data["recorded_on"] = outcome->recorded_on;
+  if (journal_ == nullptr) {
+    early_.push_back(std::move(data));
+    return outcome;
+  }
   if (auto written = journal_->append("process", std::move(data)); !written) {
     return tl::unexpected(written.error());
   }

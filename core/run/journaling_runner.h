@@ -1,17 +1,19 @@
 // Journals every child that ended: the console of the window and of `lwb show` is a fold of these.
 #pragma once
 
+#include <vector>
+
 #include "core/process/process.h"
 #include "core/run/journal.h"
 
 namespace lwb {
 
-// Passes calls on to `inner`. Nothing is journaled before a journal is attached (pre-flight of a
-// request that is then refused leaves no trace).
+// Passes calls on to `inner`. What ends before a journal is attached is kept and journaled then:
+// the pre-flight of a request that is refused leaves no trace, that of a run stands in its journal.
 class JournalingRunner final : public ProcessRunner {
  public:
   explicit JournalingRunner(ProcessRunner& inner) : inner_(inner) {}
-  void attach(Journal* journal) { journal_ = journal; }
+  Result<void> attach(Journal* journal);
 
   Result<ProcessOutcome> run(const ProcessSpec& spec, const LineSink& sink = {}) override;
   std::string recorded_on() const override { return inner_.recorded_on(); }
@@ -20,6 +22,7 @@ class JournalingRunner final : public ProcessRunner {
  private:
   ProcessRunner& inner_;
   Journal* journal_ = nullptr;
+  std::vector<Json> early_;  // of children that ended before
 };
 
 }  // namespace lwb

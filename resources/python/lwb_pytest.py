@@ -8,6 +8,7 @@ LWB_PYTEST_TIMEOUT_S   seconds that one test may take; then every thread's trace
                        exit code 124 (a hang inside a driver cannot be interrupted any other way)
 LWB_PYTEST_RESUME      1: tests that the events file knows already are not run again, whether they
                        ended or took the process with them
+LWB_PYTEST_ONLY        file with a JSON list of test ids: no others are run
 LWB_PYTEST_ONLY_DTYPE  run only tests whose parameters hold this torch dtype (`float32`): test ids
                        name dtypes as `dtype0`, so -k cannot select them
 """
@@ -89,19 +90,22 @@ class Plugin:
         self.module = module
         self.dtype = dtype
         self.known: set[str] = set()
+        self.only: set[str] | None = None
         self.reported = False
         self.reports: dict[str, list[Any]] = {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: Any, items: list) -> None:
-        if self.known:
-            config.hook.pytest_deselected(items=[item for item in items if item.nodeid in self.known])
-            items[:] = [item for item in items if item.nodeid not in self.known]
-        if self.dtype:
-            chosen = [item for item in items if self._has_dtype(item)]
-            config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-            items[:] = chosen
+        left_out = [item for item in items if not self._is_wanted(item)]
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if self._is_wanted(item)]
         self.events.write({"event": "collected", "tests": len(items)})
+
+    def _is_wanted(self, item: Any) -> bool:
+        if item.nodeid in self.known or (self.only is not None and item.nodeid not in self.only):
+            return False
+        return not self.dtype or self._has_dtype(item)
 
     def _has_dtype(self, item: Any) -> bool:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
@@ -208,6 +212,9 @@ def pytest_configure(config: Any) -> None:
     events = Events(os.environ.get("LWB_PYTEST_EVENTS"))
     limit = float(os.environ.get("LWB_PYTEST_TIMEOUT_S") or 0)
     plugin = Plugin(events, limit, module, os.environ.get("LWB_PYTEST_ONLY_DTYPE"))
+    if os.environ.get("LWB_PYTEST_ONLY"):
+        with open(os.environ["LWB_PYTEST_ONLY"], encoding="utf-8") as file:
+            plugin.only = set(json.load(file))
     if os.environ.get("LWB_PYTEST_RESUME") == "1":
         plugin.known = known_tests(os.environ.get("LWB_PYTEST_EVENTS"))
     config.pluginmanager.register(plugin, "lwb-gate")

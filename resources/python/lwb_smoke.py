@@ -245,11 +245,11 @@ def compare(call: dict, seed: int, pass_name: str, label: str, tensors: dict) ->
           "repeat_difference": repeat, "repeat_difference_original": original_repeat})
 
 
-def check_call(job: dict, call: dict, seed: int, sides: tuple[Side, Side], reference: Reference) -> None:
+def check_call(job: dict, part: dict, call: dict, seed: int, sides: tuple[Side, Side], reference: Reference) -> None:
     original, variant = sides
     device = job.get("device") or default_device()
     poison = bool(job.get("poison", True))
-    arguments = materialize(call, None, seed, job.get("dtype"), device)
+    arguments = materialize(call, None, seed, part.get("dtype"), device)
     shape_run = run_forward(function_of(call, original), arguments.clone(), original)
     incoming = list(incoming_gradients(call, shape_run, seed).items())
     del shape_run
@@ -281,6 +281,16 @@ def check_call(job: dict, call: dict, seed: int, sides: tuple[Side, Side], refer
               "variant": runs["variant"][0].mutated[pass_name]})
     if seed == job.get("seeds", [1])[0]:
         replay_without_kernels(call, variant, arguments, incoming, runs["variant"][0], poison)
+
+
+def check_part(job: dict, part: dict, sides: tuple[Side, Side], reference: Reference) -> None:
+    for call in part["calls"]:
+        for seed in job.get("seeds", [1]):
+            try:
+                check_call(job, part, call, seed, sides, reference)
+            except NotReplayable as error:
+                emit({"event": "smoke_failed", "call": call["id"], "side": "original", "pass": "",
+                      **failure_of(error)})
 
 
 # ----------------------------------------------------------------------------------- anti-cheat
@@ -407,13 +417,9 @@ def run(job: dict) -> None:
     report_static(original, variant)
     reference = Reference(original)
     try:
-        for call in job.get("calls", []):
-            for seed in job.get("seeds", [1]):
-                try:
-                    check_call(job, call, seed, (original, variant), reference)
-                except NotReplayable as error:
-                    emit({"event": "smoke_failed", "call": call["id"], "side": "original", "pass": "",
-                          **failure_of(error)})
+        for index, part in enumerate(job["parts"]):
+            emit({"event": "part", "index": index})
+            check_part(job, part, (original, variant), reference)
     finally:
         reference.close()
 

@@ -254,6 +254,20 @@ class RealTestGate : public TestGate {
   SystemRunner runner_;
 };
 
+TEST_F(RealTestGate, OnlyTheNamedTestsRun) {
+  put("test/test_op.py",
+      "import pytest, pack.op\n"
+      "@pytest.mark.parametrize('n', [1, 2])\ndef test_passes(n): pass\n"
+      "def test_fails(): assert False\n");
+  TestJob job = this->job();
+  job.only = {"test/test_op.py::test_passes[2]"};
+  const auto run = run_tests(runner_, tools_, job);
+  ASSERT_TRUE(run) << run.error().sentence << run.error().details;
+  ASSERT_EQ(run->tests.size(), 1U);
+  EXPECT_EQ(run->tests[0].id, "test/test_op.py::test_passes[2]");
+  EXPECT_EQ(run->tests[0].outcome, "passed");
+}
+
 TEST_F(RealTestGate, EachOutcomeIsCounted) {
   const auto run = tests(
       "import pytest, pack.op\n"

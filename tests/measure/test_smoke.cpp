@@ -33,6 +33,10 @@ Json compare(double original, double variant, double ulps = 1e-7) {
           {"repeat_difference_original", 0.0}};
 }
 
+Json part(int index) {
+  return {{"event", "part"}, {"index", index}};
+}
+
 TEST(Smoke, TwiceTheOriginalsErrorIsAllowed) {
   EXPECT_TRUE(judge_smoke({compare(1e-6, 2e-6)}, calls()).passed);
   const auto result = judge_smoke({compare(1e-6, 2.1e-6)}, calls());
@@ -117,8 +121,7 @@ struct Testing {
   PythonTools tools;
   SmokeJob job{{"v0", "/a", "pkg.ops.x", "/a/x.py", "s0"},
                {"v2", "/b", "pkg.ops.x", "/b/x.py", "s2"},
-               calls(),
-               "float32",
+               {{calls(), "float32"}, {calls(), ""}},
                {1, 2},
                "",
                true,
@@ -142,13 +145,22 @@ struct Testing {
 
 TEST(Smoke, RunsTheScriptAndReadsItsJsonBack) {
   Testing t;
-  const auto result =
-      t.run({Testing::identity("v0"), Testing::identity("v2"), compare(1e-6, 1e-6)});
+  const auto result = t.run({Testing::identity("v0"), Testing::identity("v2"), part(0),
+                             compare(1e-6, 1e-6), part(1), compare(1e-6, 1e-6)});
   ASSERT_TRUE(result) << result.error().sentence;
   EXPECT_TRUE(result->passed);
-  EXPECT_EQ(t.runner.jobs[0]["dtype"], "float32");
+  EXPECT_EQ(t.runner.jobs[0]["parts"][0]["dtype"], "float32");
+  EXPECT_TRUE(t.runner.jobs[0]["parts"][1]["dtype"].is_null());
   EXPECT_EQ(t.runner.asked[0].label, "smoke v2");
   EXPECT_EQ(to_json(smoke_result_from_json(to_json(*result))), to_json(*result));
+}
+
+TEST(Smoke, EachPartHasToCompareItsCalls) {
+  Testing t;
+  const auto result = t.run(
+      {Testing::identity("v0"), Testing::identity("v2"), part(0), compare(1e-6, 1e-6), part(1)});
+  ASSERT_TRUE(result) << result.error().sentence;
+  EXPECT_THAT(result->failures, ElementsAre(HasSubstr("call \"a\" was not compared")));
 }
 
 TEST(Smoke, AVariantThatDoesNotImportHasFailed) {

@@ -28,6 +28,15 @@ TEST_F(WholeRun, FailingTestsKeepTheWinnerOut) {
   EXPECT_EQ(*read_file(file_), original_);
 }
 
+TEST_F(WholeRun, ATestThatTheWinnerMakesSkipItselfKeepsItOut) {
+  gpu_.skipping_tests = {"test/a.py::test_two"};
+  const auto outcome = run();
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "NOT_APPLIED") << said_;
+  EXPECT_THAT(outcome->sentence, HasSubstr("test/a.py::test_two"));
+  EXPECT_EQ(*read_file(file_), original_);
+}
+
 TEST_F(WholeRun, ATestThatFailsOnTheUnchangedKernelNeedsTheOption) {
   gpu_.always_failing = {"test/a.py::test_one"};
   auto outcome = run();
