@@ -189,6 +189,7 @@ class Evidence:
 
     def run(self, kernel, *arguments):
         code, state, seconds = self.lwb("run", "--kernel", kernel, "--autonomous", "--no-pr", *arguments)
+        print(f"{kernel}: the program's own share of wall time is {100 * self.own_share(kernel):.2f} %")
         rows = {}
         workspace = os.path.join(self.options.checkout, "optimization", kernel)
         path = os.path.join(workspace, "comparison.json")
@@ -302,7 +303,8 @@ class Evidence:
         outcome = state.get("outcome")
         for row in state.get("profile", {}).get("roofline", {}).get("rows", []):
             print(f"  {row['call']:45} {row['pass']:8} {row['op_us']:8.1f} us, {100 * row['share']:.1f} % of the roof")
-        self.write("swiglu", {**self.figures(state, seconds, rows), "roofline": state.get("profile", {}).get("roofline")},
+        self.write("swiglu", {**self.figures(state, seconds, rows), "own_share": round(self.own_share("swiglu"), 4),
+                              "roofline": state.get("profile", {}).get("roofline")},
                    [("outcome", outcome, "NO_HEADROOM or NO_WINNER", outcome in ("NO_HEADROOM", "NO_WINNER"))])
 
 
@@ -312,11 +314,12 @@ class Evidence:
         """`lwb optimize` of rms_norm at two sizes; the winner event and the last variant, from the journal."""
         code, state, seconds = self.lwb("optimize", "--kernel", "rms_norm", "--autonomous", "--models", "llama_3_8b",
                                         "--x", "2048,8192", *arguments)
+        print(f"rms_norm: the program's own share of wall time is {100 * self.own_share('rms_norm'):.2f} %")
         variants = state.get("variants", [])
         winner = state.get("winner", {})
         print(f"{' '.join(arguments)}: {state.get('outcome')} in {seconds:.0f} s; stopped because {winner.get('stop_reason')}")
-        figures = {"seconds": round(seconds, 1), "outcome": state.get("outcome"),
-                   "stop_reason": winner.get("stop_reason"), "score": winner.get("score"),
+        figures = {"seconds": round(seconds, 1), "own_share": round(self.own_share("rms_norm"), 4),
+                   "outcome": state.get("outcome"), "stop_reason": winner.get("stop_reason"), "score": winner.get("score"),
                    "variants": [{k: v.get(k) for k in ("number", "decision", "reason", "score")} for v in variants]}
         return state, variants, winner, figures
 

@@ -4,9 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,7 +80,7 @@ class ProcessRunner {
   virtual Result<ProcessOutcome> run(const ProcessSpec& spec, const LineSink& sink = {}) = 0;
   // Name of the GPU the answers were recorded on; empty when programs really run.
   virtual std::string recorded_on() const { return {}; }
-  // Milliseconds spent inside run() so far: the children's share of wall time.
+  // Wall time so far during which at least one child ran: the children's share of it.
   virtual std::chrono::milliseconds child_wall() const = 0;
 };
 
@@ -95,15 +96,13 @@ struct Standby {
 // Really starts programs: own session and process group, PDEATHSIG, watchdogs on wall time and
 // silence, SIGTERM then SIGKILL to the group after a grace of 3 s, streamed lines, exit truth. What
 // is left of the group when the child has ended by itself is killed too. run() works on any thread,
-// needs no event loop, and may be called on several threads at once (child_wall() then adds up).
+// needs no event loop, and may be called on several threads at once.
 class SystemRunner final : public ProcessRunner {
  public:
   explicit SystemRunner(const CancelToken* cancel = nullptr);
   ~SystemRunner() override;
   Result<ProcessOutcome> run(const ProcessSpec& spec, const LineSink& sink = {}) override;
-  std::chrono::milliseconds child_wall() const override {
-    return std::chrono::milliseconds(child_wall_ms_.load());
-  }
+  std::chrono::milliseconds child_wall() const override;
   // From now on a script beside the standby's own, with the same Python, environment and folder, is
   // run by a standby that is started ahead; each runs one script, and the next is started then.
   // Used on the thread that calls this alone.
@@ -112,7 +111,10 @@ class SystemRunner final : public ProcessRunner {
  private:
   class Spare;
   const CancelToken* cancel_;
-  std::atomic<std::chrono::milliseconds::rep> child_wall_ms_{0};
+  mutable std::mutex busy_mutex_;
+  int busy_ = 0;  // children that run now
+  std::chrono::steady_clock::time_point busy_since_;
+  std::chrono::steady_clock::duration child_wall_{0};
   std::unique_ptr<Spare> spare_;
 };
 

@@ -369,9 +369,19 @@ void SystemRunner::keep_standby(Standby standby) {
 }
 
 Result<ProcessOutcome> SystemRunner::run(const ProcessSpec& spec, const LineSink& sink) {
+  {
+    const std::lock_guard lock(busy_mutex_);
+    if (busy_++ == 0) busy_since_ = std::chrono::steady_clock::now();
+  }
   ProcessOutcome outcome = Child(spec, sink, cancel_, spare_ ? spare_->take(spec) : nullptr).run();
-  child_wall_ms_ += outcome.wall.count();
+  const std::lock_guard lock(busy_mutex_);
+  if (--busy_ == 0) child_wall_ += std::chrono::steady_clock::now() - busy_since_;
   return outcome;
+}
+
+std::chrono::milliseconds SystemRunner::child_wall() const {
+  const std::lock_guard lock(busy_mutex_);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(child_wall_);
 }
 
 std::string describe_end(const ProcessOutcome& outcome) {
