@@ -55,6 +55,10 @@ Gpu gpu_from_saved_json(const Json& json) {
   return gpu;
 }
 
+std::string measured_on(const std::string& recorded_on, const std::string& gpu_name) {
+  return recorded_on.empty() ? gpu_name : "recorded on " + recorded_on;
+}
+
 std::string architecture_name(int major, int minor) {
   if (major == 8) return "ampere";
   if (major == 9) return "hopper";

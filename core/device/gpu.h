@@ -32,9 +32,14 @@ Gpu gpu_from_json(const Json& torch_fact);
 Json to_json(const Gpu& gpu);
 Gpu gpu_from_saved_json(const Json&);  // what to_json wrote
 
+// What a number is labelled with: the GPU's name, "recorded on NVIDIA H200" where it was not
+// measured in this run (ProcessRunner::recorded_on()).
+std::string measured_on(const std::string& recorded_on, const std::string& gpu_name);
+
 // "ampere" (8.x), "hopper" (9.0), "blackwell" (10.x, 12.x), "SM 7.5" otherwise.
 std::string architecture_name(int capability_major, int capability_minor);
-// The capabilities that a requested architecture is compile-checked for: ampere {80}, hopper {90}, blackwell {100, 120}.
+// The capabilities that a requested architecture is compile-checked for: ampere {80}, hopper {90},
+// blackwell {100, 120}.
 std::vector<int> capabilities_of(const std::string& architecture);
 
 }  // namespace lwb

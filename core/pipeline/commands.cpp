@@ -11,10 +11,10 @@ Result<std::string> kernel_text(const std::string& file, const fs::path& fallbac
   const fs::path path = file.empty() ? fallback : fs::path(file);
   auto text = read_file(path);
   if (!text) {
-    return fail(ErrorKind::kUsage,
-                fmt::format("The kernel file {} cannot be read; name an existing file.",
-                            path.string()),
-                text.error().sentence);
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("The kernel file {} cannot be read; name an existing file.", path.string()),
+        text.error().sentence);
   }
   return text;
 }
@@ -41,8 +41,7 @@ Result<std::vector<FileComparison>> compare_repeatedly(Workbench& bench,
     auto measured = measure(*bench.runner, bench.tools, sides, calls, options);
     if (!measured) return tl::unexpected(measured.error());
     FileComparison comparison;
-    comparison.verdicts =
-        compare_sides(*measured, sides[0].name, sides[1].name, rule_for(options));
+    comparison.verdicts = compare_sides(*measured, sides[0].name, sides[1].name, rule_for(options));
     comparison.measurement = std::move(*measured);
     comparisons.push_back(std::move(comparison));
   }

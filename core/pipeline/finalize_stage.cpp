@@ -392,6 +392,7 @@ class FinalizeStage {
     PullRequestInputs inputs{in_.bench,
                              in_.kernel,
                              in_.gpu,
+                             session_.runner.recorded_on(),
                              *winner_,
                              verdicts_,
                              {{in_.bench.checkout.op_relative(in_.kernel.name), before_, text_}},
@@ -449,7 +450,7 @@ class FinalizeStage {
   }
 
   void summarize() {
-    outcome_.summary = {{"gpu", in_.gpu.name},
+    outcome_.summary = {{"gpu", measured_on(session_.runner.recorded_on(), in_.gpu.name)},
                         {"outcome", outcome_.outcome},
                         {"winner", winner_->name()},
                         {"forward", pass_summary(verdicts_, Pass::kForward)},

@@ -71,7 +71,9 @@ class ProfileStage {
   Result<void> trace() {
     auto traced = run_step(
         session_, step("trace the launches", {session_.workspace.kernel}),
-        [&] { return trace_launches(*in_.bench.runner, in_.bench.tools, in_.original, result_.calls); },
+        [&] {
+          return trace_launches(*in_.bench.runner, in_.bench.tools, in_.original, result_.calls);
+        },
         [](const LaunchTrace& t) { return to_json(t); }, launch_trace_from_json);
     if (!traced) return tl::unexpected(traced.error());
     result_.trace = std::move(*traced);
@@ -145,8 +147,9 @@ class ProfileStage {
         any_effect = any_effect || !hypothesis.no_effect;
         if (!best.technique.empty() && hypothesis.expected_gain <= best.expected_gain) continue;
         best = {technique.id(),
-                fmt::format("{} ({} {}: {})", hypothesis.text, to_string(pass), row.call,
-                            hypothesis.basis.empty() ? "no floor to expect a gain from" : hypothesis.basis),
+                fmt::format(
+                    "{} ({} {}: {})", hypothesis.text, to_string(pass), row.call,
+                    hypothesis.basis.empty() ? "no floor to expect a gain from" : hypothesis.basis),
                 hypothesis.expected_gain, pass};
       }
     }
@@ -154,7 +157,8 @@ class ProfileStage {
     if (any_effect) {
       result_.order.push_back(best);
     } else {
-      result_.not_applicable.push_back(technique.id() + ": applies, but does nothing at the measured calls");
+      result_.not_applicable.push_back(technique.id() +
+                                       ": applies, but does nothing at the measured calls");
     }
   }
 
@@ -164,19 +168,18 @@ class ProfileStage {
 
   Pass pass_of(const Site& site) const {
     for (const LaunchRecord& launch : result_.trace.launches) {
-      const bool same_host = site.host_function.size() >= launch.host_function.size() &&
-                             site.host_function.compare(site.host_function.size() -
-                                                            launch.host_function.size(),
-                                                        std::string::npos,
-                                                        launch.host_function) == 0;
+      const bool same_host =
+          site.host_function.size() >= launch.host_function.size() &&
+          site.host_function.compare(site.host_function.size() - launch.host_function.size(),
+                                     std::string::npos, launch.host_function) == 0;
       if (launch.kernel == site.kernel || (site.kernel.empty() && same_host)) return launch.pass;
     }
     return Pass::kBackward;
   }
 
   Technique::PassFacts facts_of(const RooflineRow& row) const {
-    Technique::PassFacts facts{row.call, row.pass, row.op_us, row.floor_us, 0, 0,
-                               result_.roof.best_copy_rate};
+    Technique::PassFacts facts{
+        row.call, row.pass, row.op_us, row.floor_us, 0, 0, result_.roof.best_copy_rate};
     if (const PassBytes* bytes = result_.trace.bytes_of(row.call, row.pass)) {
       facts.read_bytes = bytes->read;
       facts.written_bytes = bytes->written;
@@ -189,8 +192,8 @@ class ProfileStage {
     if (!document) return tl::unexpected(document.error());
     result_.document = std::move(*document);
     const Json json = profile_json(in_, result_);
-    for (const auto& [name, text] :
-         {std::pair{"profile.md", result_.document}, std::pair{"profile.json", json.dump(1) + "\n"}}) {
+    for (const auto& [name, text] : {std::pair{"profile.md", result_.document},
+                                     std::pair{"profile.json", json.dump(1) + "\n"}}) {
       if (auto written = write_file_atomically(session_.workspace.root / name, text); !written) {
         return written;
       }

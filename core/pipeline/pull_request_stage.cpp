@@ -35,9 +35,10 @@ std::string text_of(const PullRequestInputs& in) {
                                           join(in.winner.changes, "; "), evidence_of(in));
   std::vector<std::string> really_run;
   if (in.style_passed) really_run.push_back("make checkstyle");
-  return pull_request_text(
-      find_pull_request_template(in.bench.checkout.root), summary, join(in.winner.learnings, "\n"),
-      fmt::format("`{}`: {}", in.test_command, in.test_sentence), in.gpu.name, really_run);
+  return pull_request_text(find_pull_request_template(in.bench.checkout.root), summary,
+                           in.winner.hypothesis,
+                           fmt::format("`{}`: {}", in.test_command, in.test_sentence),
+                           measured_on(in.recorded_on, in.gpu.name), really_run);
 }
 
 // Asks, and pushes and opens the request when told to.

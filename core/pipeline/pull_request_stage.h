@@ -17,6 +17,7 @@ struct PullRequestInputs {
   Workbench& bench;
   const KernelEntry& kernel;
   const Gpu& gpu;
+  std::string recorded_on;  // ProcessRunner::recorded_on()
   const VariantRecord& winner;
   const std::vector<CellVerdict>& verdicts;
   std::vector<CommitFile> files;

@@ -66,8 +66,7 @@ std::string curve_of(const CapturedCall& call) {
 Chart chart_of(const ReportInputs& in, Pass pass, const std::string& name) {
   Chart chart;
   chart.title = fmt::format("{} {}", in.kernel, to_string(pass));
-  chart.subtitle = fmt::format("{}, op time, median",
-                               in.recorded_on.empty() ? in.gpu : "recorded on " + in.recorded_on);
+  chart.subtitle = fmt::format("{}, op time, median", measured_on(in.recorded_on, in.gpu));
   chart.y_label = "op time, µs";
   std::map<std::string, std::pair<ChartSeries, ChartSeries>> curves;
   for (const CellVerdict& row : in.verdicts) {
@@ -154,7 +153,7 @@ Result<std::string> write_report(const Workspace& workspace, const ReportInputs&
       {"kernel", in.kernel},
       {"outcome", in.outcome},
       {"sentence", in.sentence},
-      {"gpu", in.gpu},
+      {"gpu", measured_on(in.recorded_on, in.gpu)},
       {"applied", in.applied ? "yes" : "no"},
       {"winner", in.winner ? in.winner->name() + ", " + techniques_of(*in.winner) : "none"},
       {"forward", pass_summary(in.verdicts, Pass::kForward)},

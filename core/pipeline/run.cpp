@@ -51,6 +51,11 @@ class Run {
     auto bench = open_workbench(options_, cancel_);
     if (!bench) return tl::unexpected(bench.error());
     bench_ = std::move(*bench);
+    if (const std::string gpu = bench_->runner->recorded_on(); !gpu.empty()) {
+      listener_.say(
+          "A replay: no program is started, every time, test result and branch was recorded on " +
+          gpu + ".");
+    }
     auto request = build_request(options_, bench_->kernel_names(), listener_.say);
     if (!request) return tl::unexpected(request.error());
     request_ = std::move(*request);

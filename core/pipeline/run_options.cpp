@@ -23,10 +23,9 @@ Result<Value> choose(const std::string& option, const std::string& text,
 
 Result<void> apply_choices(const RunOptions& options, Request& request) {
   if (!options.goal.empty()) {
-    auto goal = choose<Goal>("--goal", options.goal,
-                             {{"speed", Goal::kSpeed},
-                              {"memory", Goal::kMemory},
-                              {"balanced", Goal::kBalanced}});
+    auto goal = choose<Goal>(
+        "--goal", options.goal,
+        {{"speed", Goal::kSpeed}, {"memory", Goal::kMemory}, {"balanced", Goal::kBalanced}});
     if (!goal) return tl::unexpected(goal.error());
     request.goal = *goal;
   }

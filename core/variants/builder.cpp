@@ -350,7 +350,9 @@ Result<BuiltVariant> build_variant(const TechniqueContext& context, const Varian
     const auto& wanted = plan.techniques;
     if (std::find(wanted.begin(), wanted.end(), technique->id()) == wanted.end()) continue;
     const Applicability found = technique->applicability(context);
-    if (left_out) left_out->insert(left_out->end(), found.reasons.begin(), found.reasons.end());
+    for (const std::string& reason : found.reasons) {
+      if (left_out) left_out->push_back(technique->id() + " does not apply to " + reason);
+    }
     for (const Site& site : found.sites) {
       const auto tuned = std::find_if(launches.begin(), launches.end(),
                                       [&](const Tuned& t) { return t.hook.launch == site.launch; });
