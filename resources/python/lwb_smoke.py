@@ -15,10 +15,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from lwb_common import Arguments
+from lwb_common import JobFailure
 from lwb_common import NotReplayable
 from lwb_common import Side
 from lwb_common import Snapshot
 from lwb_common import default_device
+from lwb_common import dtype_of
 from lwb_common import emit
 from lwb_common import failure_of
 from lwb_common import function_of
@@ -360,7 +362,23 @@ def report_static(original: Side, variant: Side) -> None:
             emit({"event": "static", "finding": kind, "line": line, "message": message})
 
 
+def check_job(job: dict) -> None:
+    """What the job lacks is said before anything is imported: no failure of the variant."""
+    for name in ("original", "variant"):
+        if not isinstance(job.get(name), dict):
+            raise JobFailure("bad_job", f"The job lacks the side '{name}'.")
+    parts = job.get("parts")
+    if not isinstance(parts, list):
+        raise JobFailure("bad_job", "The job lacks its parts: a list of {\"calls\":[…],\"dtype\":…}.")
+    for index, part in enumerate(parts):
+        if not isinstance(part, dict) or not isinstance(part.get("calls"), list):
+            raise JobFailure("bad_job", f"Part {index} of the job has no list of calls.")
+        if part.get("dtype") is not None:
+            dtype_of(part["dtype"])
+
+
 def run(job: dict) -> None:
+    check_job(job)
     original, variant = load_side(job["original"]), load_side(job["variant"])
     report_static(original, variant)
     reference = Reference(original)

@@ -1,0 +1,69 @@
+"""lwb_smoke.py run for real on the sample's kernels: what it says of the file itself and of edits
+of it. Jobs, sides and parts; test_smoke_variants.py has the edits, test_smoke_calls.py the calls."""
+
+import json
+
+import pytest
+
+from script_support import SAMPLE
+from script_support import run_script
+from script_support import side_of
+from script_support import tensor
+from smoke_support import edited
+from smoke_support import gated
+from smoke_support import loss
+from smoke_support import norm
+from smoke_support import smoke
+from smoke_support import smoke_process
+
+
+def job_of(**fields):
+    sides = {name: side_of(SAMPLE, "gated_relu", name) for name in ("original", "variant")}
+    return {**sides, "parts": [{"calls": [gated()], "dtype": "float32"}], "seeds": [1], "device": "cpu", **fields}
+
+
+# ------------------------------------------------------------------------------------- the job
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parts": None}, "lacks its parts"),
+        ({"parts": {"calls": []}}, "lacks its parts"),
+        ({"parts": [{"dtype": "float32"}]}, "Part 0 of the job has no list of calls"),
+        ({"parts": [{"calls": []}, "float32"]}, "Part 1"),
+        ({"parts": [{"calls": [], "dtype": "float31"}]}, "'float31' is not a dtype"),
+        ({"variant": None}, "lacks the side 'variant'"),
+    ],
+)
+def test_a_job_of_another_form_is_told_before_anything_is_imported(change, message, tmp_path):
+    done = smoke_process.run(job_of(**change), tmp_path)
+    assert done.exit_code == 1 and [e["event"] for e in done.events] == ["fatal"]
+    assert done.events[0]["kind"] == "bad_job" and message in done.events[0]["message"]
+
+
+def test_calls_and_dtype_at_the_top_are_no_parts(tmp_path):
+    job = {k: v for k, v in job_of(calls=[gated()], dtype="float32").items() if k != "parts"}
+    done = run_script("lwb_smoke.py", job)
+    assert done.exit_code == 1 and done.one("fatal")["kind"] == "bad_job"
+
+
+def test_float32_and_then_the_own_dtypes_in_one_process(tmp_path):
+    half, brain = gated(dtype="float16", name="half"), norm(dtype="bfloat16", name="brain")
+    parts = [{"calls": [half, brain], "dtype": "float32"}, {"calls": [half, brain], "dtype": None}]
+    done = smoke(tmp_path, edited(tmp_path, "gated_relu"), parts=parts).is_clean()
+    starts = [i for i, e in enumerate(done.events) if e["event"] == "part"]
+    assert [done.events[i]["index"] for i in starts] == [0, 1]
+    assert {e["event"] for e in done.events[: starts[0]]} == {"identity"}
+    dtypes = []
+    for events in (done.events[starts[0] : starts[1]], done.events[starts[1] :]):
+        dtypes.append({(e["call"], e["dtype"]) for e in events if e["event"] == "compare"})
+        assert [e["call"] for e in events if e["event"] == "noop"] == ["half", "brain"]
+    assert dtypes == [{("half", "float32"), ("brain", "float32")}, {("half", "float16"), ("brain", "bfloat16")}]
+
+
+def test_a_part_without_calls_and_one_without_a_dtype(tmp_path):
+    parts = [{"calls": [], "dtype": "float32"}, {"calls": [gated(dtype="bfloat16")]}]
+    done = smoke(tmp_path, edited(tmp_path, "gated_relu"), parts=parts).is_clean()
+    assert [e["index"] for e in done.of("part")] == [0, 1]
+    assert {e["dtype"] for e in done.compared()} == {"bfloat16"}
