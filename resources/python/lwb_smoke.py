@@ -5,20 +5,16 @@ Only facts are reported; what they mean is decided in C++ (core/measure/smoke.h)
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
 import tempfile
 
-from collections.abc import Iterator
 from typing import Any
 
 from lwb_common import Arguments
 from lwb_common import JobFailure
-from lwb_common import NotReplayable
 from lwb_common import Side
-from lwb_common import Snapshot
 from lwb_common import default_device
 from lwb_common import dtype_of
 from lwb_common import emit
@@ -32,92 +28,12 @@ from lwb_common import main
 from lwb_common import materialize
 from lwb_common import run_backward
 from lwb_common import run_forward
-from lwb_common import synchronize
-from lwb_launches import file_of
-from lwb_launches import python_function
+from lwb_smoke_run import Results
+from lwb_smoke_run import in_pass
+from lwb_smoke_run import kernels_do_nothing
+from lwb_smoke_run import run_call
+from lwb_smoke_run import tell_failed
 from lwb_smoke_static import static_findings
-
-_POISON_INTEGER = 0x5A  # repeated in every byte: far outside of any index or count
-
-
-# ------------------------------------------------------------------------------------- poison
-
-
-@contextlib.contextmanager
-def poisoned(enabled: bool) -> Iterator[None]:
-    """Uninitialized allocations hold NaN (floats) or a large pattern (integers), so that an element
-    that is never written shows in the result instead of by luck in what the memory held before."""
-    import torch
-
-    if not enabled:
-        yield
-        return
-    owners = [(torch, name) for name in ("empty", "empty_like", "empty_strided")]
-    owners += [(torch.Tensor, name) for name in ("new_empty", "new_empty_strided")]
-    originals = [getattr(owner, name) for owner, name in owners]
-
-    def poisoning(allocate: Any) -> Any:
-        def allocate_poisoned(*args: Any, **kwargs: Any) -> Any:
-            tensor = allocate(*args, **kwargs)
-            with torch.no_grad():
-                if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
-                    tensor.fill_(float("nan"))
-                elif tensor.dtype != torch.bool:
-                    pattern = int.from_bytes(bytes([_POISON_INTEGER]) * tensor.dtype.itemsize, "big")
-                    tensor.fill_(pattern)
-            return tensor
-
-        return allocate_poisoned
-
-    try:
-        for (owner, name), original in zip(owners, originals):
-            setattr(owner, name, poisoning(original))
-        yield
-    finally:
-        for (owner, name), original in zip(owners, originals):
-            setattr(owner, name, original)
-
-
-# ---------------------------------------------------------------------------------- running one
-
-
-class Results:
-    """What one run of a call gave: outputs and gradients by label, inputs modified by pass."""
-
-    def __init__(self) -> None:
-        self.tensors: dict[str, dict[str, Any]] = {"forward": {}, "backward": {}}
-        self.mutated: dict[str, list[str]] = {"forward": [], "backward": []}
-
-
-def run_call(call: dict, side: Side, arguments: Arguments, incoming: list, poison: bool) -> Results:
-    """One forward and backward on copies of the given inputs and incoming gradients."""
-    import torch
-
-    results = Results()
-    mine = arguments.clone()
-    snapshot = Snapshot(mine.tensors)
-    with poisoned(poison):
-        outputs = run_forward(function_of(call, side), mine, side)
-    device = next((t.device.type for t in mine.tensors.values()), "cpu")
-    synchronize(device)
-    results.mutated["forward"] = snapshot.changed()
-    for index, output in enumerate(outputs):
-        if isinstance(output, torch.Tensor):
-            results.tensors["forward"][f"output{index}"] = output.detach().clone()
-    if not has_backward(call) or not incoming:
-        return results
-    gradients = {index: tensor.clone() for index, tensor in incoming}
-    labelled = {f"incoming{index}": tensor for index, tensor in gradients.items()}
-    before = Snapshot({**mine.tensors, **labelled})
-    with poisoned(poison):
-        produced = run_backward(outputs, gradients, mine, side=side)
-    synchronize(device)
-    results.mutated["backward"] = before.changed()
-    for label, gradient in produced.items():
-        if gradient is not None:
-            results.tensors["backward"]["grad_" + label] = gradient.detach().clone()
-    return results
-
 
 # ----------------------------------------------------------------------------------- reference
 
@@ -159,39 +75,70 @@ class Reference:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def of(self, call: dict, arguments: Arguments, incoming: list, own: Results) -> tuple:
-        """(kind, message, results) for one call."""
-        import torch
-
-        wide = arguments.cast(torch.float64)
-        wide_incoming = [(index, tensor.to(torch.float64)) for index, tensor in incoming]
-        if call.get("reference"):
-            return "hand", "", self._by_hand(call, wide, wide_incoming)
-        if self.side is not None:
+        """(kind, message, results) for one call. `own` are the original's results."""
+        problems = []
+        for kind, produce in (("hand", self._by_hand), ("widened", self._widened)):
+            if kind == "hand" and not call.get("reference"):
+                continue
             try:
-                results = run_call(call, self.side, wide, wide_incoming, poison=False)
-                if all(bool(t.isfinite().all()) or not bool(o.isfinite().all())
-                       for p in ("forward", "backward")
-                       for t, o in _pairs(results.tensors[p], own.tensors[p])):
-                    return "widened", "", results
-                self.problem = "its float64 result is not finite where the original's is"
+                results = produce(call, arguments, incoming, own)
+                problem = unfit(results, own)
             except Exception as error:
-                self.problem = failure_of(error)["message"]
-        message = f"no float64 reference ({self.problem}); compared with the original's own result"
+                problem = failure_of(error)["message"]
+            if not problem:
+                return kind, "; ".join(problems + missing(results, own)), results
+            problems.append(f"the reference by hand: {problem}" if kind == "hand" else problem)
+        message = f"no float64 reference ({'; '.join(problems)}); compared with the original's own result"
         return "original", message, own
 
-    def _by_hand(self, call: dict, arguments: Arguments, incoming: list) -> Results:
+    def _widened(self, call: dict, arguments: Arguments, incoming: list, _own: Results) -> Results:
+        if self.side is None:
+            raise JobFailure("import", self.problem)
+        return run_call(call, self.side, *widened(arguments, incoming), poison=False)
+
+    def _by_hand(self, call: dict, arguments: Arguments, incoming: list, own: Results) -> Results:
         import torch
 
+        wide, wide_incoming = widened(arguments, incoming)
         results = Results()
-        result = load_reference(call["reference"])(*arguments.args, **arguments.kwargs)
-        outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
-        for index, output in enumerate(outputs):
-            if isinstance(output, torch.Tensor):
-                results.tensors["forward"][f"output{index}"] = output.detach()
-        for label, gradient in run_backward(outputs, dict(incoming), arguments).items():
-            if gradient is not None:
-                results.tensors["backward"]["grad_" + label] = gradient.detach()
+        # What the reference imports of the package is the original's.
+        with self.original.active():
+            result = load_reference(call["reference"])(*wide.args, **wide.kwargs)
+            outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+            for index, output in enumerate(outputs):
+                if isinstance(output, torch.Tensor):
+                    results.tensors["forward"][f"output{index}"] = output.detach()
+            if not has_backward(call) or unfit(results, own):
+                return results
+            for label, gradient in run_backward(outputs, dict(wide_incoming), wide).items():
+                if gradient is not None:
+                    results.tensors["backward"]["grad_" + label] = gradient.detach()
         return results
+
+
+def widened(arguments: Arguments, incoming: list) -> tuple[Arguments, list]:
+    import torch
+
+    return arguments.cast(torch.float64), [(index, tensor.to(torch.float64)) for index, tensor in incoming]
+
+
+def unfit(results: Results, own: Results) -> str:
+    """Why these are no reference for the original's results, or nothing."""
+    for pass_name in ("forward", "backward"):
+        for label, result in results.tensors[pass_name].items():
+            original = own.tensors[pass_name].get(label)
+            if original is None:
+                continue
+            if result.shape != original.shape:
+                return f"its {label} is {form_of(result)}, the original's is {form_of(original)}"
+            if bool(original.isfinite().all()) and not bool(result.isfinite().all()):
+                return f"its {label} is not finite where the original's is"
+    return ""
+
+
+def missing(results: Results, own: Results) -> list[str]:
+    labels = [n for p in ("forward", "backward") for n in own.tensors[p] if n not in results.tensors[p]]
+    return [f"it has no {', '.join(labels)}: compared with the original's own"] if labels else []
 
 
 def _pairs(first: dict, second: dict) -> list:
@@ -199,6 +146,16 @@ def _pairs(first: dict, second: dict) -> list:
 
 
 # ------------------------------------------------------------------------------------- compare
+
+
+def form_of(tensor: Any) -> str:
+    return f"{tuple(tensor.shape)} {tensor.dtype}"
+
+
+def tell_difference(call: dict, pass_name: str, kind: str, message: str) -> None:
+    """The variant's results cannot be held beside the original's."""
+    emit({"event": "smoke_failed", "call": call["id"], "side": "variant", "pass": pass_name, "kind": kind,
+          "message": message, "traceback": ""})
 
 
 def errors_of(result: Any, reference: Any) -> tuple[float, float, int]:
@@ -225,10 +182,8 @@ def compare(call: dict, seed: int, pass_name: str, label: str, tensors: dict) ->
     original, variant = tensors["original"], tensors["variant"]
     reference = tensors["reference"].to(torch.float64)
     if original.shape != variant.shape or original.dtype != variant.dtype:
-        emit({"event": "smoke_failed", "call": call["id"], "side": "variant", "pass": pass_name,
-              "kind": "shape", "traceback": "",
-              "message": f"{label} is {tuple(variant.shape)} {variant.dtype}, the original's is "
-                         f"{tuple(original.shape)} {original.dtype}"})
+        tell_difference(call, pass_name, "shape",
+                        f"{label} is {form_of(variant)}, the original's is {form_of(original)}")
         return
     original_error, original_rms, original_nan = errors_of(original, reference)
     variant_error, variant_rms, variant_nan = errors_of(variant, reference)
@@ -247,86 +202,73 @@ def compare(call: dict, seed: int, pass_name: str, label: str, tensors: dict) ->
           "repeat_difference": repeat, "repeat_difference_original": original_repeat})
 
 
-def check_call(job: dict, part: dict, call: dict, seed: int, sides: tuple[Side, Side], reference: Reference) -> None:
-    original, variant = sides
-    device = job.get("device") or default_device()
-    poison = bool(job.get("poison", True))
-    arguments = materialize(call, None, seed, part.get("dtype"), device)
-    shape_run = run_forward(function_of(call, original), arguments.clone(), original)
-    incoming = list(incoming_gradients(call, shape_run, seed).items())
-    del shape_run
-    runs: dict[str, list[Results]] = {}
-    for name, side in (("original", original), ("variant", variant)):
+class CallCheck:
+    """One call of a part, checked with each seed."""
+
+    def __init__(self, job: dict, part: dict, call: dict, sides: tuple[Side, Side], reference: Reference):
+        self.call = call
+        self.dtype = part.get("dtype")
+        self.sides = dict(zip(("original", "variant"), sides))
+        self.reference = reference
+        self.device = job.get("device") or default_device()
+        self.poison = bool(job.get("poison", True))
+
+    def check(self, seed: int, first: bool) -> None:
+        """What a side cannot run is told; the other calls go on."""
         try:
-            runs[name] = [run_call(call, side, arguments, incoming, poison) for _ in range(2)]
+            arguments = materialize(self.call, None, seed, self.dtype, self.device)
+            incoming = self._incoming(arguments, seed)
         except Exception as error:
-            emit({"event": "smoke_failed", "call": call["id"], "side": name, "pass": "",
-                  **failure_of(error)})
+            tell_failed(self.call, "original", error)
             return
-    kind, message, expected = reference.of(call, arguments, incoming, runs["original"][0])
-    emit({"event": "reference", "call": call["id"], "kind": kind, "message": message})
-    for pass_name in ("forward", "backward"):
-        first = {name: run[0].tensors[pass_name] for name, run in runs.items()}
-        if set(first["original"]) != set(first["variant"]):
-            emit({"event": "smoke_failed", "call": call["id"], "side": "variant", "pass": pass_name,
-                  "kind": "outputs", "traceback": "",
-                  "message": f"results {sorted(first['variant'])} instead of {sorted(first['original'])}"})
-            continue
-        for label in first["original"]:
-            wanted = expected.tensors[pass_name].get(label, first["original"][label])
-            compare(call, seed, pass_name, label,
-                    {"original": first["original"][label], "variant": first["variant"][label],
-                     "reference": wanted, "again": runs["variant"][1].tensors[pass_name][label],
-                     "original_again": runs["original"][1].tensors[pass_name][label]})
-        emit({"event": "mutated", "call": call["id"], "pass": pass_name,
-              "original": runs["original"][0].mutated[pass_name],
-              "variant": runs["variant"][0].mutated[pass_name]})
-    if seed == job.get("seeds", [1])[0]:
-        replay_without_kernels(call, variant, arguments, incoming, runs["variant"][0], poison)
+        runs: dict[str, list[Results]] = {}
+        for name, side in self.sides.items():
+            try:
+                runs[name] = [run_call(self.call, side, arguments, incoming, self.poison) for _ in range(2)]
+            except Exception as error:
+                tell_failed(self.call, name, error)
+                return
+        kind, message, expected = self.reference.of(self.call, arguments, incoming, runs["original"][0])
+        emit({"event": "reference", "call": self.call["id"], "kind": kind, "message": message})
+        for pass_name in ("forward", "backward"):
+            self._compare_pass(seed, pass_name, runs, expected)
+        if first:
+            replay_without_kernels(
+                self.call, self.sides["variant"], arguments, incoming, runs["variant"][0], self.poison
+            )
+
+    def _incoming(self, arguments: Arguments, seed: int) -> list:
+        """The original's outputs say which shapes the incoming gradients have."""
+        side = self.sides["original"]
+        with in_pass("forward"):
+            outputs = run_forward(function_of(self.call, side), arguments.clone(), side)
+        return list(incoming_gradients(self.call, outputs, seed).items())
+
+    def _compare_pass(self, seed: int, pass_name: str, runs: dict, expected: Results) -> None:
+        tensors = {name: [run.tensors[pass_name] for run in pair] for name, pair in runs.items()}
+        wanted = sorted(tensors["original"][0])
+        found = sorted(tensors["variant"][0])
+        if found != wanted:
+            tell_difference(self.call, pass_name, "outputs", f"results {found} instead of {wanted}")
+            return
+        for label in wanted:
+            compare(self.call, seed, pass_name, label,
+                    {"original": tensors["original"][0][label], "variant": tensors["variant"][0][label],
+                     "reference": expected.tensors[pass_name].get(label, tensors["original"][0][label]),
+                     "again": tensors["variant"][1][label],
+                     "original_again": tensors["original"][1][label]})
+        emit({"event": "mutated", "call": self.call["id"], "pass": pass_name,
+              **{name: pair[0].mutated[pass_name] for name, pair in runs.items()}})
 
 
 def check_part(job: dict, part: dict, sides: tuple[Side, Side], reference: Reference) -> None:
     for call in part["calls"]:
-        for seed in job.get("seeds", [1]):
-            try:
-                check_call(job, part, call, seed, sides, reference)
-            except NotReplayable as error:
-                emit({"event": "smoke_failed", "call": call["id"], "side": "original", "pass": "",
-                      **failure_of(error)})
+        check = CallCheck(job, part, call, sides, reference)
+        for index, seed in enumerate(job.get("seeds") or [1]):
+            check.check(seed, first=index == 0)
 
 
 # ----------------------------------------------------------------------------------- anti-cheat
-
-
-@contextlib.contextmanager
-def kernels_do_nothing(side: Side) -> Iterator[None]:
-    """Launches of the kernels of the side's own file are left out."""
-    from triton.runtime.jit import JITFunction
-
-    classes: list[Any] = [JITFunction]
-    with contextlib.suppress(Exception):
-        from triton.runtime.interpreter import InterpretedFunction
-
-        classes.append(InterpretedFunction)
-    home = os.path.realpath(side.module.__file__)
-    originals = [cls.run for cls in classes]
-
-    def skipping(original: Any) -> Any:
-        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-            function = python_function(self)
-            if function is not None and file_of(function) == home:
-                return None
-            return original(self, *args, **kwargs)
-
-        return run
-
-    try:
-        for cls, original in zip(classes, originals):
-            cls.run = skipping(original)
-        yield
-    finally:
-        for cls, original in zip(classes, originals):
-            cls.run = original
 
 
 def replay_without_kernels(
@@ -377,9 +319,22 @@ def check_job(job: dict) -> None:
             dtype_of(part["dtype"])
 
 
+def check_references(job: dict, original: Side) -> None:
+    """A reference that is not there is the fault of whoever wrote the call."""
+    for call in (call for part in job["parts"] for call in part["calls"]):
+        try:
+            with original.active():
+                load_reference(call.get("reference"))
+        except Exception as error:
+            message = f"The reference of call '{call.get('id')}' cannot be loaded: {failure_of(error)['message']}"
+            raise JobFailure("bad_job", message) from error
+
+
 def run(job: dict) -> None:
     check_job(job)
-    original, variant = load_side(job["original"]), load_side(job["variant"])
+    original = load_side(job["original"])
+    check_references(job, original)
+    variant = load_side(job["variant"])
     report_static(original, variant)
     reference = Reference(original)
     try:

@@ -44,7 +44,7 @@ from lwb_points import settings_key
 from lwb_record import Recorder
 from lwb_record import Recording
 from lwb_record import load_kernel
-from lwb_smoke import poisoned
+from lwb_smoke_run import poisoned
 from lwb_t4 import ResultsFile
 from lwb_t4 import result_of
 
