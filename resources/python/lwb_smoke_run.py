@@ -7,6 +7,7 @@ import contextlib
 import os
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from lwb_common import Arguments
@@ -28,28 +29,45 @@ _POISON_INTEGER = 0x5A  # repeated in every byte: far outside of any index or co
 # ------------------------------------------------------------------------------------- poison
 
 
+@dataclass(frozen=True)
+class Allocations:
+    """What memory holds that a call asked for without saying so."""
+
+    enabled: bool = True
+    floats: float = float("nan")
+    integer_byte: int = _POISON_INTEGER
+
+    def fill(self, tensor: Any) -> None:
+        import torch
+
+        with torch.no_grad():
+            if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+                tensor.fill_(self.floats)
+            elif tensor.dtype != torch.bool:
+                tensor.fill_(int.from_bytes(bytes([self.integer_byte]) * tensor.dtype.itemsize, "big"))
+
+
+POISONED = Allocations()
+LEFT_AS_IS = Allocations(enabled=False)
+
+
 @contextlib.contextmanager
-def poisoned(enabled: bool) -> Iterator[None]:
+def poisoned(how: Allocations = POISONED) -> Iterator[None]:
     """Uninitialized allocations hold NaN (floats) or a large pattern (integers), so that an element
     that is never written shows in the result instead of by luck in what the memory held before."""
     import torch
 
-    if not enabled:
+    if not how.enabled:
         yield
         return
-    owners = [(torch, name) for name in ("empty", "empty_like", "empty_strided")]
+    owners = [(torch, name) for name in ("empty", "empty_like", "empty_strided", "empty_permuted")]
     owners += [(torch.Tensor, name) for name in ("new_empty", "new_empty_strided")]
     originals = [getattr(owner, name) for owner, name in owners]
 
     def poisoning(allocate: Any) -> Any:
         def allocate_poisoned(*args: Any, **kwargs: Any) -> Any:
             tensor = allocate(*args, **kwargs)
-            with torch.no_grad():
-                if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
-                    tensor.fill_(float("nan"))
-                elif tensor.dtype != torch.bool:
-                    pattern = int.from_bytes(bytes([_POISON_INTEGER]) * tensor.dtype.itemsize, "big")
-                    tensor.fill_(pattern)
+            how.fill(tensor)
             return tensor
 
         return allocate_poisoned
@@ -97,7 +115,7 @@ class Results:
         self.mutated: dict[str, list[str]] = {"forward": [], "backward": []}
 
 
-def run_call(call: dict, side: Side, arguments: Arguments, incoming: list, poison: bool) -> Results:
+def run_call(call: dict, side: Side, arguments: Arguments, incoming: list, allocations: Allocations) -> Results:
     """One forward and backward on copies of the given inputs and incoming gradients."""
     import torch
 
@@ -106,7 +124,7 @@ def run_call(call: dict, side: Side, arguments: Arguments, incoming: list, poiso
     snapshot = Snapshot(mine.tensors)
     function = function_of(call, side)
     device = next((t.device.type for t in mine.tensors.values()), "cpu")
-    with in_pass("forward"), poisoned(poison):
+    with in_pass("forward"), poisoned(allocations):
         outputs = run_forward(function, mine, side)
         synchronize(device)
     results.mutated["forward"] = snapshot.changed()
@@ -118,7 +136,7 @@ def run_call(call: dict, side: Side, arguments: Arguments, incoming: list, poiso
     gradients = {index: tensor.clone() for index, tensor in incoming}
     labelled = {f"incoming{index}": tensor for index, tensor in gradients.items()}
     before = Snapshot({**mine.tensors, **labelled})
-    with in_pass("backward"), poisoned(poison):
+    with in_pass("backward"), poisoned(allocations):
         produced = run_backward(outputs, gradients, mine, side=side)
         synchronize(device)
     results.mutated["backward"] = before.changed()

@@ -442,7 +442,7 @@ class Bench:
         prepare, call = self.step
         prepared = prepare()
         self.clock.wait(LAUNCH_LIMIT_S)
-        with poisoned(True):  # what is left unwritten must not hold the run before's results
+        with poisoned():  # what is left unwritten must not hold the run before's results
             result = call(prepared)
         self.clock.wait(LAUNCH_LIMIT_S)
         return self.reference.mismatch(_flat(result))

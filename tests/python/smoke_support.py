@@ -271,16 +271,6 @@ class PairFunction(torch.autograd.Function):
         dr = torch.empty_like(r)
         _pair_backward_kernel[(triton.cdiv(x.numel(), 16),)](ds, dp, x, r, dx, dr, x.numel(), BLOCK=16)
         return dx, dr, None, None
-
-
-class ThirdFunction(torch.autograd.Function):
-    \"\"\"No kernel is launched for fewer than two elements.\"\"\"
-
-    @staticmethod
-    def forward(ctx, x):
-        if x.numel() < 2:
-            return x / 3
-        return PairFunction.apply(x, x, False)[0] / 6
 """
 
 
@@ -295,6 +285,6 @@ def write_pair(folder):
     return root
 
 
-def pair(shape=(3, 10), in_place=False, name="pair", function="PairFunction", grads=(True, True, False), **fields):
+def pair(shape=(3, 10), in_place=False, name="pair", grads=(True, True, False), **fields):
     args = [tensor(list(shape)), tensor(list(shape)), {"value": in_place}]
-    return call_of("pairpack.ops.pair", function, args, name, **{"grads": list(grads), **fields})
+    return call_of("pairpack.ops.pair", "PairFunction", args, name, **{"grads": list(grads), **fields})

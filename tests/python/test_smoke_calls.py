@@ -3,7 +3,9 @@ found then, and what a side cannot run is told for that call alone."""
 
 import pytest
 
+from odd_checkout import write_checkout
 from script_support import tensor
+from smoke_support import call_of
 from smoke_support import edited
 from smoke_support import gated
 from smoke_support import loss
@@ -102,3 +104,28 @@ def test_without_any_reference_the_originals_own_result_is_it_and_that_is_said(t
     assert reference["kind"] == "original"
     assert "no float64 reference" in reference["message"] and "AssertionError" in reference["message"]
     assert {e["original_error"] for e in done.compared()} == {0}
+
+
+# ------------------------------------------------------------------------ whether kernels matter
+
+
+def test_a_call_that_launches_nothing_says_nothing_about_the_kernels(tmp_path):
+    done = smoke(tmp_path, edited(tmp_path, "gated_relu"), gated((0, 24), name="empty"), gated()).is_clean()
+    assert [(e["call"], e["changed"]) for e in done.of("noop")] == [("empty", None), ("gated", True)]
+    assert "do not come from this file's kernels" in done.of("noop")[0]["message"]
+
+
+def test_an_op_whose_kernels_are_in_another_file_is_not_accused(tmp_path):
+    # The kernel is imported from kernels.py; the op's own file holds none.
+    odd = write_checkout(tmp_path / "odd")
+    call = call_of("oddpack.ops.borrower", "BorrowerFunction", [tensor([3, 6]), {"value": 2.0}])
+    done = smoke(tmp_path, edited(tmp_path, "borrower", checkout=odd), call, checkout=odd).is_clean()
+    assert done.one("noop")["changed"] is None
+
+
+def test_a_kernel_that_gives_indices_is_left_out_without_harm(tmp_path, pairs):
+    """The replay without kernels leaves integers 0: a poisoned index would end a GPU's context."""
+    indexed = ("        ctx.in_place = in_place", "        product *= torch.ones(2)[sign.long()]\n        ctx.in_place = in_place")
+    original, variant = (edited(tmp_path, "pair", indexed, name=n, checkout=pairs) for n in ("v0", "v1"))
+    noop = smoke(tmp_path, variant, pair(), original=original).is_clean().one("noop")
+    assert (noop["changed"], noop["message"]) == (True, "")
