@@ -13,6 +13,7 @@ from typing import Any
 from lwb_common import Arguments
 from lwb_common import Side
 from lwb_common import Snapshot
+from lwb_common import clone_strided
 from lwb_common import emit
 from lwb_common import failure_of
 from lwb_common import function_of
@@ -133,7 +134,7 @@ def run_call(call: dict, side: Side, arguments: Arguments, incoming: list, alloc
             results.tensors["forward"][f"output{index}"] = output.detach().clone()
     if not has_backward(call) or not incoming:
         return results
-    gradients = {index: tensor.clone() for index, tensor in incoming}
+    gradients = {index: clone_strided(tensor) for index, tensor in incoming}
     labelled = {f"incoming{index}": tensor for index, tensor in gradients.items()}
     before = Snapshot({**mine.tensors, **labelled})
     with in_pass("backward"), poisoned(allocations):

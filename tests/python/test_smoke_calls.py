@@ -8,6 +8,7 @@ from script_support import tensor
 from smoke_support import call_of
 from smoke_support import edited
 from smoke_support import gated
+from smoke_support import is_within
 from smoke_support import loss
 from smoke_support import norm
 from smoke_support import pair
@@ -129,3 +130,95 @@ def test_a_kernel_that_gives_indices_is_left_out_without_harm(tmp_path, pairs):
     original, variant = (edited(tmp_path, "pair", indexed, name=n, checkout=pairs) for n in ("v0", "v1"))
     noop = smoke(tmp_path, variant, pair(), original=original).is_clean().one("noop")
     assert (noop["changed"], noop["message"]) == (True, "")
+
+
+# ----------------------------------------------------------------- inputs, outputs, gradients
+
+NORMAL = {"kind": "normal", "mean": 0.0, "std": 1.0}
+# How a gradient of shape (6, 8) may arrive: a slice of wider rows, transposed, of a .sum().
+STRIDES = {"sliced": [20, 1], "transposed": [1, 6], "every second": [16, 2], "expanded": [0, 0], "one row": [0, 1]}
+
+
+def with_gradient(make, name):
+    return make((6, 8), name=name, incoming=[{"stride": STRIDES[name], "values": NORMAL}])
+
+
+@pytest.mark.parametrize("make", [gated, norm])
+def test_gradients_of_every_stride_reach_the_op_as_they_are(make, tmp_path):
+    op = make(name="any")["function"]["module"].rpartition(".")[2]
+    gradient = "grad_c" if make is gated else "grad_y"
+    backward = f"    def backward(ctx, {gradient}):\n"
+    # Both sides tell the stride that they see as an error of the call.
+    telling = (backward, backward + f"        raise ValueError(str({gradient}.stride()))\n")
+    calls = [with_gradient(make, name) for name in STRIDES]
+    smoke(tmp_path, edited(tmp_path, op), *calls, op=op).is_clean()
+    told = smoke(tmp_path, edited(tmp_path, op, telling, name="v2"), *calls, op=op).healthy().failures()
+    found = {e["call"]: e["message"] for e in told}
+    assert found == {name: f"ValueError: {tuple(stride)}" for name, stride in STRIDES.items()}
+
+
+def test_a_variant_that_takes_gradients_for_contiguous_is_found_out(tmp_path):
+    careless = ("gated_relu_backward(as_rows(grad_c),", "gated_relu_backward(grad_c.as_strided(grad_c.shape, (8, 1)),")
+    variant = edited(tmp_path, "gated_relu", careless)
+    wrong = ("sliced", "transposed", "every second")
+    done = smoke(tmp_path, variant, gated((6, 8)), *(with_gradient(gated, name) for name in wrong)).healthy()
+    assert {e["call"] for e in done.compared() if not is_within(e)} == set(wrong)
+
+
+def test_inputs_that_are_no_dense_rows(tmp_path):
+    calls = [gated((6, 8), stride=STRIDES[name], name=name) for name in STRIDES]
+    smoke(tmp_path, edited(tmp_path, "gated_relu"), *calls).is_clean()
+
+
+def test_empty_and_odd_sizes(tmp_path):
+    shapes = [(0, 8), (1, 1), (3, 1), (1, 129), (2, 3, 5), (5, 0, 7)]
+    calls = [gated(shape, name=str(shape)) for shape in shapes]
+    done = smoke(tmp_path, edited(tmp_path, "gated_relu"), *calls).is_clean()
+    labels = {"output0", "grad_arg0", "grad_arg1"}
+    assert {(e["call"], e["tensor"]) for e in done.compared()} == {(c["id"], n) for c in calls for n in labels}
+    assert [e["changed"] for e in done.of("noop")] == [True if 0 not in shape else None for shape in shapes]
+
+
+def test_a_loss_without_labels_that_count_is_nan_on_both_sides(tmp_path):
+    nothing = loss(labels={"kind": "constant", "value": -100})
+    done = smoke(tmp_path, edited(tmp_path, "label_loss"), nothing).is_clean()
+    assert done.compared("output0")[0]["nan_original"] == 0  # where the reference has it, too
+
+
+def test_calls_without_a_backward(tmp_path):
+    calls = [
+        gated(name="nothing requires", requires_grad=(False, False)),
+        gated(name="nothing comes", grads=[False]),
+        gated(name="one only", requires_grad=(False, True)),
+        norm(name="no weight", requires_grad=(True, False)),
+    ]
+    done = smoke(tmp_path, edited(tmp_path, "gated_relu"), *calls).is_clean()
+    found = {c["id"]: {e["tensor"] for e in done.compared() if e["call"] == c["id"]} for c in calls}
+    assert found == {
+        "nothing requires": {"output0"},
+        "nothing comes": {"output0"},
+        "one only": {"output0", "grad_arg1"},
+        "no weight": {"output0", "grad_arg0"},
+    }
+
+
+def test_several_outputs_of_which_one_has_no_gradient_and_one_takes_none(tmp_path, pairs):
+    calls = [pair(), pair(name="one", grads=[False, True, False]), pair(name="in place", in_place=True)]
+    done = smoke(tmp_path, edited(tmp_path, "pair", checkout=pairs), *calls, checkout=pairs).is_clean()
+    assert {e["tensor"] for e in done.compared()} == {"output0", "output1", "output2", "grad_arg0", "grad_arg1"}
+    assert {e["dtype"] for e in done.compared("output2")} == {"int32"}
+    modified = {e["call"]: e["original"] for e in done.of("mutated") if e["pass"] == "backward"}
+    assert modified == {"pair": [], "one": [], "in place": ["incoming0"]}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_in_its_own_dtype(dtype, tmp_path):
+    calls = [gated(dtype=dtype), norm(dtype=dtype), loss(dtype=dtype)]
+    for call in calls:
+        op = call["function"]["module"].rpartition(".")[2]
+        part = {"calls": [call], "dtype": None}
+        done = smoke(tmp_path, edited(tmp_path, op, name=op), parts=[part]).is_clean()
+        output = done.compared("output0")[0]
+        assert output["dtype"] == ("float32" if op == "label_loss" else dtype)
+        assert done.of("reference")[0]["kind"] == "widened"
+        assert output["original_error"] > (1e-4 if op != "label_loss" else 0)
