@@ -50,6 +50,7 @@ class Allocations:
 
 POISONED = Allocations()
 LEFT_AS_IS = Allocations(enabled=False)
+ZEROED = Allocations(floats=0.0, integer_byte=0)  # a reference must not depend on what was there before
 
 
 @contextlib.contextmanager
