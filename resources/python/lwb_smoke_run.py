@@ -18,6 +18,7 @@ from lwb_common import emit
 from lwb_common import failure_of
 from lwb_common import function_of
 from lwb_common import has_backward
+from lwb_common import overwrite
 from lwb_common import run_backward
 from lwb_common import run_forward
 from lwb_common import synchronize
@@ -117,12 +118,38 @@ class Results:
         self.mutated: dict[str, list[str]] = {"forward": [], "backward": []}
 
 
-def run_call(call: dict, side: Side, arguments: Arguments, incoming: list, allocations: Allocations) -> Results:
+class Memory:
+    """Where the runs of a call find their inputs: all at the same addresses and, unless a run made one
+    part of its graph, in the same tensor objects. What is remembered by either meets other data there."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Any] = {}
+
+    def filled(self, label: str, fresh: Any) -> Any:
+        mine = self.tensors.get(label)
+        if mine is None or (mine.shape, mine.stride(), mine.dtype) != (fresh.shape, fresh.stride(), fresh.dtype):
+            mine = clone_strided(fresh)
+        else:
+            mine = mine if mine.is_leaf else mine.detach()
+            overwrite(mine, fresh)
+        self.tensors[label] = mine.requires_grad_(fresh.requires_grad)
+        return mine
+
+
+def run_call(
+    call: dict,
+    side: Side,
+    arguments: Arguments,
+    incoming: list,
+    allocations: Allocations,
+    memory: Memory | None = None,
+) -> Results:
     """One forward and backward on copies of the given inputs and incoming gradients."""
     import torch
 
     results = Results()
-    mine = arguments.clone()
+    memory = memory or Memory()
+    mine = arguments.with_tensors({label: memory.filled(label, t) for label, t in arguments.tensors.items()})
     snapshot = Snapshot(mine.tensors)
     function = function_of(call, side)
     device = next((t.device.type for t in mine.tensors.values()), "cpu")
@@ -135,7 +162,7 @@ def run_call(call: dict, side: Side, arguments: Arguments, incoming: list, alloc
             results.tensors["forward"][f"output{index}"] = output.detach().clone()
     if not has_backward(call) or not incoming:
         return results
-    gradients = {index: clone_strided(tensor) for index, tensor in incoming}
+    gradients = {index: memory.filled(f"incoming{index}", tensor) for index, tensor in incoming}
     labelled = {f"incoming{index}": tensor for index, tensor in gradients.items()}
     before = Snapshot({**mine.tensors, **labelled})
     with in_pass("backward"), poisoned(allocations):

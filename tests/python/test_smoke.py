@@ -1,17 +1,14 @@
 """lwb_smoke.py run for real on the sample's kernels: what it says of the file itself and of edits
 of it. Jobs, sides and parts; test_smoke_variants.py has the edits, test_smoke_calls.py the calls."""
 
-import json
 
 import pytest
 
 from script_support import SAMPLE
 from script_support import run_script
 from script_support import side_of
-from script_support import tensor
 from smoke_support import edited
 from smoke_support import gated
-from smoke_support import loss
 from smoke_support import norm
 from smoke_support import smoke
 from smoke_support import smoke_process

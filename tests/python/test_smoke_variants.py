@@ -66,7 +66,7 @@ def test_elements_that_are_not_written_show_as_nan(new, count, tmp_path):
     event = done.compared("output0")[0]
     assert (event["nan_original"], event["nan_variant"], event["nan_elsewhere"]) == (0, count, count)
     # What is written is right.
-    assert event["variant_error"] == event["original_error"]
+    assert event["variant_error"] <= event["original_error"]
 
 
 def test_a_gradient_that_is_not_written(tmp_path):
