@@ -25,7 +25,8 @@ from script_support import tensor
 # the script itself, as in a process that starts from nothing.
 FORKING = """
 import json, os, runpy, sys
-import torch, triton, triton.runtime.interpreter, numpy
+import numpy, torch, triton, triton.runtime.interpreter
+import torch.fx.experimental.symbolic_shapes  # with sympy behind it: what the first backward imports
 
 script = sys.argv[1]
 sys.path[0] = os.path.dirname(script)
@@ -132,14 +133,14 @@ class Smoke(Run):
 
 
 def is_within(event):
-    limit = max(2 * event["original_error"], event["ulp_limit"])
-    repeat_limit = max(2 * event.get("repeat_difference_original", 0), event["ulp_limit"])
-    return (
-        event["variant_error"] is not None
-        and event["variant_error"] <= limit
-        and event["nan_variant"] <= event["nan_original"]
-        and event.get("repeat_difference", 0) <= repeat_limit
+    """As core/measure/smoke.cpp has it; an error that is not finite is null."""
+    original, variant = event["original_error"], event["variant_error"]
+    error_is_fine = original is None if variant is None else variant <= max(2 * (original or 0), event["ulp_limit"])
+    repeat, repeat_original = (event.get("repeat_difference" + which, 0) for which in ("", "_original"))
+    repeat_is_fine = (
+        repeat_original is None if repeat is None else repeat <= max(2 * (repeat_original or 0), event["ulp_limit"])
     )
+    return error_is_fine and repeat_is_fine and event["nan_variant"] <= event["nan_original"]
 
 
 # ------------------------------------------------------------------------------- sides and jobs
@@ -193,12 +194,12 @@ def call_of(module, function, args, name="call", **fields):
     }
 
 
-def gated(shape=(5, 24), dtype="float32", name="gated", requires_grad=(True, True), stride=None, **fields):
+def gated(shape=(3, 24), dtype="float32", name="gated", requires_grad=(True, True), stride=None, **fields):
     args = [tensor(list(shape), dtype, grad, stride) for grad in requires_grad]
     return call_of("liger_kernel.ops.gated_relu", "GatedReLUFunction", args, name, **fields)
 
 
-def norm(shape=(7, 48), dtype="float32", name="norm", requires_grad=(True, True), stride=None, **fields):
+def norm(shape=(5, 48), dtype="float32", name="norm", requires_grad=(True, True), stride=None, **fields):
     args = [
         tensor(list(shape), dtype, requires_grad[0], stride),
         tensor([shape[-1]], dtype, requires_grad[1]),
@@ -207,7 +208,7 @@ def norm(shape=(7, 48), dtype="float32", name="norm", requires_grad=(True, True)
     return call_of("liger_kernel.ops.scale_norm", "ScaleNormFunction", args, name, **fields)
 
 
-def loss(rows=6, columns=40, dtype="float32", name="loss", labels=None, **fields):
+def loss(rows=4, columns=40, dtype="float32", name="loss", labels=None, **fields):
     drawn = {"kind": "randint", "low": 0, "high": columns - 1, "fill": {"value": -100, "share": 0.3}}
     args = [
         tensor([rows, columns], dtype),

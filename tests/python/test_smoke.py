@@ -1,8 +1,8 @@
 """lwb_smoke.py run for real on the sample's kernels: what it says of the file itself and of edits
 of it. Jobs, sides and parts; test_smoke_variants.py has the edits, test_smoke_calls.py the calls."""
 
-
 import pytest
+import torch
 
 from script_support import SAMPLE
 from script_support import run_script
@@ -12,6 +12,10 @@ from smoke_support import gated
 from smoke_support import norm
 from smoke_support import smoke
 from smoke_support import smoke_process
+
+from lwb_smoke import Errors
+from lwb_smoke import in_float64
+from lwb_smoke import largest_of
 
 
 def job_of(**fields):
@@ -64,3 +68,31 @@ def test_a_part_without_calls_and_one_without_a_dtype(tmp_path):
     done = smoke(tmp_path, edited(tmp_path, "gated_relu"), parts=parts).is_clean()
     assert [e["index"] for e in done.of("part")] == [0, 1]
     assert {e["dtype"] for e in done.compared()} == {"bfloat16"}
+
+
+# --------------------------------------------------------------------------------- the numbers
+
+
+def errors(result, reference, unwritten=None):
+    found = Errors(in_float64(torch.tensor(result)), in_float64(torch.tensor(reference)), unwritten)
+    return found.largest, found.nan, found.nan_elsewhere
+
+
+def test_errors_of_numbers_infinities_and_nan():
+    nan, inf = float("nan"), float("inf")
+    assert errors([1.0, 2.5], [1.0, 2.0]) == (0.5, 0, 0)
+    assert errors([inf, -inf, nan], [inf, -inf, nan]) == (0, 0, 0)
+    assert errors([inf, 1.0], [-inf, 1.0])[0] == inf and errors([inf], [1.0])[0] == inf
+    assert errors([nan, 1.5], [1.0, 1.0]) == (0.5, 1, 1)  # counted, not measured
+    assert errors([0.0], [nan]) == (inf, 0, 0)
+    assert errors([nan, nan, 9.0], [1.0, 1.0, 1.0], torch.tensor([True, False, True])) == (0, 2, 1)
+    assert errors([3, -1], [3, 4]) == (5, 0, 0)
+    assert errors([1 + 2j], [1 + 5j])[0] == 3
+    assert Errors(torch.empty(0), torch.empty(0)).largest == 0
+
+
+def test_both_calls_of_a_side_count():
+    reference = torch.zeros(4)
+    calls = [Errors(torch.tensor(values), reference) for values in ([0.1, 0, 0, 0], [0, 0, 0, float("nan")])]
+    found = largest_of(calls)
+    assert found["largest"] == pytest.approx(0.1) and found["nan"] == 1

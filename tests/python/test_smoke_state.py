@@ -37,11 +37,14 @@ def remembering(folder, key, name="v1"):
 def test_a_kernel_that_runs_in_the_first_call_only(tmp_path):
     edits = [
         (HEAD, "_CALLS = []\n\n\n" + HEAD),
-        (FORWARD, "        _CALLS.append(1)\n        if len(_CALLS) > 1:\n            return torch.empty_like(a)\n" + FORWARD),
+        (
+            FORWARD,
+            "        _CALLS.append(1)\n        if len(_CALLS) > 1:\n            return torch.empty_like(a)\n" + FORWARD,
+        ),
     ]
     done = smoke(tmp_path, edited(tmp_path, "gated_relu", *edits), gated()).is_found_out()
     event = done.compared("output0")[0]
-    assert event["nan_original"] == 0 and event["nan_variant"] == 5 * 24
+    assert event["nan_original"] == 0 and event["nan_variant"] == 3 * 24
 
 
 def test_a_result_that_drifts_from_call_to_call(tmp_path):
@@ -68,10 +71,15 @@ def test_a_second_call_of_another_form(tmp_path):
 # ----------------------------------------------------------------------- remembered by whatever
 
 
-@pytest.mark.parametrize("seeds", [[1], [1, 2]])
 @pytest.mark.parametrize(
-    "key",
-    ["a.data_ptr()", "getattr(a, 'data_' + 'ptr')()", "id(a)", "tuple(a.shape)", "(id(a), a._version)"],
+    ("key", "seeds"),
+    [
+        ("a.data_ptr()", [1]),
+        ("getattr(a, 'data_' + 'ptr')()", [1, 2]),
+        ("id(a)", [1]),
+        ("tuple(a.shape)", [1]),
+        ("(id(a), a._version)", [1, 2]),
+    ],
     ids=["data_ptr", "hidden data_ptr", "id", "shape", "id and version"],
 )
 def test_results_remembered_from_other_data(key, seeds, tmp_path):
@@ -83,13 +91,15 @@ def test_results_remembered_from_other_data(key, seeds, tmp_path):
 
 
 def test_gradients_remembered_by_the_address_of_the_incoming_one(tmp_path):
+    compute = "gated_relu_backward(as_rows(grad_c), a_rows, b_rows)"
     edits = [
         (HEAD, "_RESULTS = {}\n\n\n" + HEAD),
         (
             BACKWARD,
-            "        if id(grad_c.untyped_storage()) and grad_c.untyped_storage()._cdata not in _RESULTS:\n"
-            "            _RESULTS[grad_c.untyped_storage()._cdata] = gated_relu_backward(as_rows(grad_c), a_rows, b_rows)\n"
-            "        grad_a, grad_b = (g.clone() for g in _RESULTS[grad_c.untyped_storage()._cdata])\n",
+            "        key = grad_c.untyped_storage()._cdata\n"
+            "        if key not in _RESULTS:\n"
+            f"            _RESULTS[key] = {compute}\n"
+            "        grad_a, grad_b = (g.clone() for g in _RESULTS[key])\n",
         ),
     ]
     done = smoke(tmp_path, edited(tmp_path, "gated_relu", *edits), gated(), seeds=[5, 9]).is_found_out()
@@ -97,7 +107,7 @@ def test_gradients_remembered_by_the_address_of_the_incoming_one(tmp_path):
     assert wrong == {(9, "grad_arg0"), (9, "grad_arg1")}
 
 
-@pytest.mark.parametrize("stride", [None, [32, 1], [1, 5], [0, 1], [0, 0]])
+@pytest.mark.parametrize("stride", [None, [32, 1], [1, 3], [0, 1], [0, 0]])
 def test_the_honest_original_with_other_data_in_the_same_memory(stride, tmp_path):
     call = gated(stride=stride, incoming=[{"stride": stride, "values": None}])
     done = smoke(tmp_path, edited(tmp_path, "gated_relu"), call, seeds=[4, 5, 6]).is_clean()
@@ -116,13 +126,15 @@ def test_one_seed_is_followed_by_another_that_is_run_once(tmp_path):
 def test_a_call_that_modifies_its_inputs_finds_fresh_ones_in_every_run(tmp_path):
     """The input becomes part of the graph (mark_dirty), the incoming gradient is overwritten."""
     pairs = write_pair(tmp_path)
-    dirty = ("        ctx.mark_non_differentiable(sign)", "        x += 1\n        ctx.mark_dirty(x)\n        ctx.mark_non_differentiable(sign)")
+    dirty = (
+        "        ctx.mark_non_differentiable(sign)",
+        "        x += 1\n        ctx.mark_dirty(x)\n        ctx.mark_non_differentiable(sign)",
+    )
     result = ("return total, product, sign", "return total, product, sign, x")
     backward = ("def backward(ctx, ds, dp, _)", "def backward(ctx, ds, dp, _, dx_out)")
     sides = [edited(tmp_path, "pair", dirty, result, backward, name=n, checkout=pairs) for n in ("v0", "v1")]
     call = pair(in_place=True, grads=[True, True, False, False])
     call["args"][0] = tensor([3, 10], requires_grad=False)
-    call["args"] = [*call["args"]]
     done = smoke(tmp_path, sides[1], call, original=sides[0], seeds=[1, 2, 3]).is_clean()
     assert done.modified("forward") == (["arg0"], ["arg0"])
     assert done.modified("backward") == (["incoming0"], ["incoming0"])
@@ -138,7 +150,10 @@ def test_a_call_that_modifies_its_inputs_finds_fresh_ones_in_every_run(tmp_path)
         ((FORWARD, "        global _LAST\n        _LAST = a.shape\n" + FORWARD), "global_state"),
         (("def gated_relu_forward(", "import functools\n\n\n@functools.lru_cache\ndef gated_relu_forward("), "cache"),
         (
-            (FORWARD, "        try:\n    " + FORWARD + "\n        except RuntimeError:\n            return torch.relu(a) * b"),
+            (
+                FORWARD,
+                "        try:\n    " + FORWARD + "\n        except RuntimeError:\n            return torch.relu(a) * b",
+            ),
             "try_except",
         ),
     ],
@@ -154,6 +169,7 @@ def test_what_the_source_has_and_the_original_has_not(edit, finding, tmp_path):
 
 
 # ------------------------------------------------------------------------------- kernels matter
+
 
 def test_results_that_torch_computed_while_the_kernels_ran_for_show(tmp_path):
     forward = ("    return c\n\n\ndef gated_relu_backward", "    return torch.relu(a) * b\n\n\ndef gated_relu_backward")
@@ -174,6 +190,9 @@ def test_results_without_any_launch(tmp_path):
 
 
 def test_host_code_that_needs_the_kernels_results(tmp_path):
-    needing = ("    return c\n\n\ndef gated_relu_backward", "    assert c.isfinite().all(), 'no results'\n    return c\n\n\ndef gated_relu_backward")
+    needing = (
+        "    return c\n\n\ndef gated_relu_backward",
+        "    assert c.isfinite().all(), 'no results'\n    return c\n\n\ndef gated_relu_backward",
+    )
     noop = smoke(tmp_path, edited(tmp_path, "gated_relu", needing), gated()).is_clean().one("noop")
     assert noop["changed"] is True and noop["message"] == "AssertionError: no results"

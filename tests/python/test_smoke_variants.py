@@ -11,6 +11,7 @@ from script_support import SAMPLE
 from script_support import side_of
 from smoke_support import edited
 from smoke_support import gated
+from smoke_support import is_within
 from smoke_support import loss
 from smoke_support import norm
 from smoke_support import pair
@@ -56,13 +57,13 @@ def test_a_rewrite_that_rounds_differently_is_within_the_limits(tmp_path):
 @pytest.mark.parametrize(
     ("new", "count"),
     [
-        (FORWARD_STORE.replace("=inside", "=cols < n_cols - 1"), 5),
-        (FORWARD_STORE.replace("=inside", "=inside & ((row + 0 * cols) % 2 == 0)"), 2 * 24),
+        (FORWARD_STORE.replace("=inside", "=cols < n_cols - 1"), 3),
+        (FORWARD_STORE.replace("=inside", "=inside & ((row + 0 * cols) % 2 == 0)"), 24),
     ],
     ids=["last column", "every second row"],
 )
 def test_elements_that_are_not_written_show_as_nan(new, count, tmp_path):
-    done = smoke(tmp_path, edited(tmp_path, "gated_relu", (FORWARD_STORE, new)), gated((5, 24))).is_found_out()
+    done = smoke(tmp_path, edited(tmp_path, "gated_relu", (FORWARD_STORE, new)), gated((3, 24))).is_found_out()
     event = done.compared("output0")[0]
     assert (event["nan_original"], event["nan_variant"], event["nan_elsewhere"]) == (0, count, count)
     # What is written is right.
@@ -71,12 +72,15 @@ def test_elements_that_are_not_written_show_as_nan(new, count, tmp_path):
 
 def test_a_gradient_that_is_not_written(tmp_path):
     new = GRAD_A_STORE.replace("=inside", "=inside & (cols != 3)")
-    done = smoke(tmp_path, edited(tmp_path, "gated_relu", (GRAD_A_STORE, new)), gated((5, 24))).is_found_out()
-    assert [e["nan_variant"] for e in done.compared(seed=1)] == [0, 5, 0]
+    done = smoke(tmp_path, edited(tmp_path, "gated_relu", (GRAD_A_STORE, new)), gated((3, 24))).is_found_out()
+    assert [e["nan_variant"] for e in done.compared(seed=1)] == [0, 3, 0]
 
 
 def test_integers_that_are_not_written_show_as_a_large_pattern(tmp_path, pairs):
-    new = ("tl.store(SIGN + at, (x > r).to(tl.int32), mask=inside)", "tl.store(SIGN + at, (x > r).to(tl.int32), mask=at < n - 1)")
+    new = (
+        "tl.store(SIGN + at, (x > r).to(tl.int32), mask=inside)",
+        "tl.store(SIGN + at, (x > r).to(tl.int32), mask=at < n - 1)",
+    )
     done = smoke(tmp_path, edited(tmp_path, "pair", new, checkout=pairs), pair(), checkout=pairs).is_found_out()
     assert done.compared("output2")[0]["variant_error"] >= 0x5A5A5A5A - 1
 
@@ -91,12 +95,12 @@ def test_without_poison_what_is_not_written_may_hold_anything(tmp_path):
 def test_what_the_original_leaves_unwritten_a_variant_may_write_but_leave_nothing_else(tmp_path):
     unwritten = FORWARD_STORE.replace("=inside", "=cols < n_cols - 1")
     original = edited(tmp_path, "gated_relu", (FORWARD_STORE, unwritten), name="v0")
-    done = smoke(tmp_path, edited(tmp_path, "gated_relu", name="all"), gated((5, 24)), original=original).is_clean()
-    assert done.compared("output0")[0]["nan_original"] == 5 and done.compared("output0")[0]["nan_variant"] == 0
+    done = smoke(tmp_path, edited(tmp_path, "gated_relu", name="all"), gated((3, 24)), original=original).is_clean()
+    assert done.compared("output0")[0]["nan_original"] == 3 and done.compared("output0")[0]["nan_variant"] == 0
     other = FORWARD_STORE.replace("=inside", "=inside & (cols > 0)")
     variant = edited(tmp_path, "gated_relu", (FORWARD_STORE, other), name="first column")
-    event = smoke(tmp_path, variant, gated((5, 24)), original=original).healthy().compared("output0")[0]
-    assert (event["nan_original"], event["nan_variant"], event["nan_elsewhere"]) == (5, 5, 5)
+    event = smoke(tmp_path, variant, gated((3, 24)), original=original).healthy().compared("output0")[0]
+    assert (event["nan_original"], event["nan_variant"], event["nan_elsewhere"]) == (3, 3, 3)
 
 
 def test_a_number_where_the_result_is_nan(tmp_path):
@@ -122,20 +126,20 @@ def test_a_wrong_constant(tmp_path):
             assert event["variant_error_rms"] > 10 * event["original_error_rms"]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_a_sum_in_a_narrower_dtype(dtype, tmp_path):
+def test_a_sum_in_a_narrower_dtype(tmp_path):
     narrow = (
         "        grad_g += grad_y * x * inv_rms",
         "        grad_g = (grad_g + grad_y * x * inv_rms).to(tl.float16).to(tl.float32)",
     )
-    parts = [{"calls": [norm((64, 48), dtype)], "dtype": "float32" if dtype == "float32" else None}]
-    done = smoke(tmp_path, edited(tmp_path, "scale_norm", narrow), parts=parts).healthy()
-    events = {e["tensor"]: e for e in done.compared(seed=1)}
-    assert events["grad_arg0"]["difference"] == events["output0"]["difference"] == 0
-    weight = events["grad_arg1"]
-    assert weight["difference"] > 0 and weight["variant_error_rms"] > weight["original_error_rms"]
-    if dtype == "float32":
-        done.is_found_out()
+    parts = [{"calls": [norm((24, 20), "bfloat16")], "dtype": dtype} for dtype in ("float32", None)]
+    done = smoke(tmp_path, edited(tmp_path, "scale_norm", narrow), parts=parts).is_found_out()
+    for dtype in ("float32", "bfloat16"):
+        events = {e["tensor"]: e for e in done.compared(seed=1, dtype=dtype)}
+        assert events["grad_arg0"]["difference"] == events["output0"]["difference"] == 0
+        weight = events["grad_arg1"]
+        assert weight["difference"] > 0 and weight["variant_error_rms"] > weight["original_error_rms"]
+        # What rounds the result to bfloat16 anyway hides it.
+        assert is_within(weight) == (dtype == "bfloat16")
 
 
 def test_a_wrong_sign_far_from_the_rest_is_one_element(tmp_path):
@@ -167,16 +171,32 @@ def test_an_incoming_gradient_that_the_original_leaves_is_modified(tmp_path, pai
 @pytest.mark.parametrize(
     ("edit", "pass_name", "kind", "message"),
     [
-        (("return grad_a.view(grad_c.shape), grad_b.view(grad_c.shape)", "return grad_a.view(grad_c.shape), None"),
-         "backward", "outputs", "results ['grad_arg0'] instead of ['grad_arg0', 'grad_arg1']"),
+        (
+            ("return grad_a.view(grad_c.shape), grad_b.view(grad_c.shape)", "return grad_a.view(grad_c.shape), None"),
+            "backward",
+            "outputs",
+            "results ['grad_arg0'] instead of ['grad_arg0', 'grad_arg1']",
+        ),
         ((FORWARD_RETURN, FORWARD_RETURN + ".unsqueeze(0)"), "backward", "internal", "RuntimeError: "),
-        ((FORWARD_RETURN, FORWARD_RETURN + ".to(torch.float16)"),
-         "forward", "shape", "output0 is (5, 24) torch.float16, the original's is (5, 24) torch.float32"),
+        (
+            (FORWARD_RETURN, FORWARD_RETURN + ".to(torch.float16)"),
+            "forward",
+            "shape",
+            "output0 is (3, 24) torch.float16, the original's is (3, 24) torch.float32",
+        ),
         ((FORWARD_RETURN, FORWARD_RETURN + ", a"), "backward", "internal", "TypeError: "),
-        (("        a_rows, b_rows = ctx.saved_tensors\n", "        raise ArithmeticError('backward on purpose')\n"),
-         "backward", "internal", "ArithmeticError: backward on purpose"),
-        ((FORWARD_RETURN, "        raise ArithmeticError('forward on purpose')"),
-         "forward", "internal", "ArithmeticError: forward on purpose"),
+        (
+            ("        a_rows, b_rows = ctx.saved_tensors\n", "        raise ArithmeticError('backward on purpose')\n"),
+            "backward",
+            "internal",
+            "ArithmeticError: backward on purpose",
+        ),
+        (
+            (FORWARD_RETURN, "        raise ArithmeticError('forward on purpose')"),
+            "forward",
+            "internal",
+            "ArithmeticError: forward on purpose",
+        ),
     ],
     ids=["no gradient", "shape", "dtype", "outputs", "backward raises", "forward raises"],
 )
@@ -193,7 +213,7 @@ def test_another_shape_without_a_backward(tmp_path):
     edit = (FORWARD_RETURN, FORWARD_RETURN + ".unsqueeze(0)")
     call = gated(requires_grad=(False, False))
     (event,) = smoke(tmp_path, edited(tmp_path, "gated_relu", edit), call).healthy().failures()[:1]
-    assert (event["pass"], event["kind"]) == ("forward", "shape") and "(1, 5, 24)" in event["message"]
+    assert (event["pass"], event["kind"]) == ("forward", "shape") and "(1, 3, 24)" in event["message"]
 
 
 def test_one_call_fails_and_the_others_are_compared(tmp_path):
