@@ -36,6 +36,7 @@ from lwb_values import draw_tensor
 from lwb_values import draw_values
 from lwb_values import dtype_name
 from lwb_values import dtype_of
+from lwb_values import overwrite
 from lwb_values import same_bits
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "main",
     "materialize",
     "open_channel",
+    "overwrite",
     "read_job",
     "run_backward",
     "run_forward",
@@ -259,6 +261,11 @@ class Arguments:
             return clone_strided(tensor).requires_grad_(tensor.requires_grad)
 
         return self._rebuilt(convert)
+
+    def with_tensors(self, tensors: dict[str, Any]) -> Arguments:
+        """The same arguments with other tensors in the places of these, by label."""
+        others = {id(tensor): tensors[label] for label, tensor in self.tensors.items()}
+        return self._rebuilt(lambda tensor: others[id(tensor)])
 
     def _rebuilt(self, convert: Callable[[Any], Any]) -> Arguments:
         known: dict[int, Any] = {}

@@ -5,21 +5,18 @@ Only facts are reported; what they mean is decided in C++ (core/measure/smoke.h)
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import os
 import re
 import shutil
 import tempfile
 
-from collections.abc import Iterator
 from typing import Any
 
 from lwb_common import Arguments
-from lwb_common import NotReplayable
+from lwb_common import JobFailure
 from lwb_common import Side
-from lwb_common import Snapshot
 from lwb_common import default_device
+from lwb_common import dtype_of
 from lwb_common import emit
 from lwb_common import failure_of
 from lwb_common import function_of
@@ -31,91 +28,18 @@ from lwb_common import main
 from lwb_common import materialize
 from lwb_common import run_backward
 from lwb_common import run_forward
-from lwb_common import synchronize
-from lwb_launches import file_of
-from lwb_launches import python_function
-
-_POISON_INTEGER = 0x5A  # repeated in every byte: far outside of any index or count
-
-
-# ------------------------------------------------------------------------------------- poison
-
-
-@contextlib.contextmanager
-def poisoned(enabled: bool) -> Iterator[None]:
-    """Uninitialized allocations hold NaN (floats) or a large pattern (integers), so that an element
-    that is never written shows in the result instead of by luck in what the memory held before."""
-    import torch
-
-    if not enabled:
-        yield
-        return
-    owners = [(torch, name) for name in ("empty", "empty_like", "empty_strided")]
-    owners += [(torch.Tensor, name) for name in ("new_empty", "new_empty_strided")]
-    originals = [getattr(owner, name) for owner, name in owners]
-
-    def poisoning(allocate: Any) -> Any:
-        def allocate_poisoned(*args: Any, **kwargs: Any) -> Any:
-            tensor = allocate(*args, **kwargs)
-            with torch.no_grad():
-                if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
-                    tensor.fill_(float("nan"))
-                elif tensor.dtype != torch.bool:
-                    pattern = int.from_bytes(bytes([_POISON_INTEGER]) * tensor.dtype.itemsize, "big")
-                    tensor.fill_(pattern)
-            return tensor
-
-        return allocate_poisoned
-
-    try:
-        for (owner, name), original in zip(owners, originals):
-            setattr(owner, name, poisoning(original))
-        yield
-    finally:
-        for (owner, name), original in zip(owners, originals):
-            setattr(owner, name, original)
-
-
-# ---------------------------------------------------------------------------------- running one
-
-
-class Results:
-    """What one run of a call gave: outputs and gradients by label, inputs modified by pass."""
-
-    def __init__(self) -> None:
-        self.tensors: dict[str, dict[str, Any]] = {"forward": {}, "backward": {}}
-        self.mutated: dict[str, list[str]] = {"forward": [], "backward": []}
-
-
-def run_call(call: dict, side: Side, arguments: Arguments, incoming: list, poison: bool) -> Results:
-    """One forward and backward on copies of the given inputs and incoming gradients."""
-    import torch
-
-    results = Results()
-    mine = arguments.clone()
-    snapshot = Snapshot(mine.tensors)
-    with poisoned(poison):
-        outputs = run_forward(function_of(call, side), mine, side)
-    device = next((t.device.type for t in mine.tensors.values()), "cpu")
-    synchronize(device)
-    results.mutated["forward"] = snapshot.changed()
-    for index, output in enumerate(outputs):
-        if isinstance(output, torch.Tensor):
-            results.tensors["forward"][f"output{index}"] = output.detach().clone()
-    if not has_backward(call) or not incoming:
-        return results
-    gradients = {index: tensor.clone() for index, tensor in incoming}
-    labelled = {f"incoming{index}": tensor for index, tensor in gradients.items()}
-    before = Snapshot({**mine.tensors, **labelled})
-    with poisoned(poison):
-        produced = run_backward(outputs, gradients, mine, side=side)
-    synchronize(device)
-    results.mutated["backward"] = before.changed()
-    for label, gradient in produced.items():
-        if gradient is not None:
-            results.tensors["backward"]["grad_" + label] = gradient.detach().clone()
-    return results
-
+from lwb_common import same_bits
+from lwb_smoke_run import LEFT_AS_IS
+from lwb_smoke_run import POISONED
+from lwb_smoke_run import Allocations
+from lwb_smoke_run import ZEROED
+from lwb_smoke_run import Memory
+from lwb_smoke_run import Results
+from lwb_smoke_run import in_pass
+from lwb_smoke_run import kernels_do_nothing
+from lwb_smoke_run import run_call
+from lwb_smoke_run import tell_failed
+from lwb_smoke_static import static_findings
 
 # ----------------------------------------------------------------------------------- reference
 
@@ -157,246 +81,266 @@ class Reference:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def of(self, call: dict, arguments: Arguments, incoming: list, own: Results) -> tuple:
-        """(kind, message, results) for one call."""
-        import torch
-
-        wide = arguments.cast(torch.float64)
-        wide_incoming = [(index, tensor.to(torch.float64)) for index, tensor in incoming]
-        if call.get("reference"):
-            return "hand", "", self._by_hand(call, wide, wide_incoming)
-        if self.side is not None:
+        """(kind, message, results) for one call. `own` are the original's results."""
+        problems = []
+        for kind, produce in (("hand", self._by_hand), ("widened", self._widened)):
+            if kind == "hand" and not call.get("reference"):
+                continue
             try:
-                results = run_call(call, self.side, wide, wide_incoming, poison=False)
-                if all(bool(t.isfinite().all()) or not bool(o.isfinite().all())
-                       for p in ("forward", "backward")
-                       for t, o in _pairs(results.tensors[p], own.tensors[p])):
-                    return "widened", "", results
-                self.problem = "its float64 result is not finite where the original's is"
+                results = produce(call, arguments, incoming, own)
+                problem = unfit(results, own)
             except Exception as error:
-                self.problem = failure_of(error)["message"]
-        message = f"no float64 reference ({self.problem}); compared with the original's own result"
-        return "original", message, own
+                problem = failure_of(error)["message"]
+            if not problem:
+                return kind, "; ".join(problems + missing(results, own)), results
+            problems.append(f"the reference by hand: {problem}" if kind == "hand" else problem)
+        message = f"no float64 reference ({'; '.join(problems)}); compared with the original's own result"
+        # Run once more, for in `own` what is never written looks like a NaN that was computed.
+        return "original", message, run_call(call, self.original, arguments, incoming, ZEROED)
 
-    def _by_hand(self, call: dict, arguments: Arguments, incoming: list) -> Results:
+    def _widened(self, call: dict, arguments: Arguments, incoming: list, _own: Results) -> Results:
+        if self.side is None:
+            raise JobFailure("import", self.problem)
+        return run_call(call, self.side, *widened(arguments, incoming), ZEROED)
+
+    def _by_hand(self, call: dict, arguments: Arguments, incoming: list, own: Results) -> Results:
         import torch
 
+        wide, wide_incoming = widened(arguments, incoming)
         results = Results()
-        result = load_reference(call["reference"])(*arguments.args, **arguments.kwargs)
-        outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
-        for index, output in enumerate(outputs):
-            if isinstance(output, torch.Tensor):
-                results.tensors["forward"][f"output{index}"] = output.detach()
-        for label, gradient in run_backward(outputs, dict(incoming), arguments).items():
-            if gradient is not None:
-                results.tensors["backward"]["grad_" + label] = gradient.detach()
+        # What the reference imports of the package is the original's.
+        with self.original.active():
+            result = load_reference(call["reference"])(*wide.args, **wide.kwargs)
+            outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+            for index, output in enumerate(outputs):
+                if isinstance(output, torch.Tensor):
+                    results.tensors["forward"][f"output{index}"] = output.detach()
+            if not has_backward(call) or unfit(results, own):
+                return results
+            for label, gradient in run_backward(outputs, dict(wide_incoming), wide).items():
+                if gradient is not None:
+                    results.tensors["backward"]["grad_" + label] = gradient.detach()
         return results
 
 
-def _pairs(first: dict, second: dict) -> list:
-    return [(first[label], second[label]) for label in first if label in second]
+def widened(arguments: Arguments, incoming: list) -> tuple[Arguments, list]:
+    import torch
+
+    return arguments.cast(torch.float64), [(index, tensor.to(torch.float64)) for index, tensor in incoming]
+
+
+def unfit(results: Results, own: Results) -> str:
+    """Why these are no reference for the original's results, or nothing."""
+    for pass_name in ("forward", "backward"):
+        for label, result in results.tensors[pass_name].items():
+            original = own.tensors[pass_name].get(label)
+            if original is None:
+                continue
+            if result.shape != original.shape:
+                return f"its {label} is {form_of(result)}, the original's is {form_of(original)}"
+            if bool(original.isfinite().all()) and not bool(result.isfinite().all()):
+                return f"its {label} is not finite where the original's is"
+    return ""
+
+
+def missing(results: Results, own: Results) -> list[str]:
+    labels = [n for p in ("forward", "backward") for n in own.tensors[p] if n not in results.tensors[p]]
+    return [f"it has no {', '.join(labels)}: compared with the original's own"] if labels else []
 
 
 # ------------------------------------------------------------------------------------- compare
 
 
-def errors_of(result: Any, reference: Any) -> tuple[float, float, int]:
-    """Largest and root-mean-square error over the elements that are no NaN, and how many are."""
+def form_of(tensor: Any) -> str:
+    return f"{tuple(tensor.shape)} {tensor.dtype}"
+
+
+def tell_difference(call: dict, pass_name: str, kind: str, message: str) -> None:
+    """The variant's results cannot be held beside the original's."""
+    emit({"event": "smoke_failed", "call": call["id"], "side": "variant", "pass": pass_name, "kind": kind,
+          "message": message, "traceback": ""})
+
+
+def in_float64(tensor: Any) -> Any:
     import torch
 
-    bad = result.isnan() & ~reference.isnan() if result.dtype.is_floating_point else None
-    difference = (result.to(torch.float64) - reference.to(torch.float64)).abs()
-    # Equal infinities differ by nothing.
-    difference = torch.where(result == reference, torch.zeros_like(difference), difference)
-    known = difference[~difference.isnan()]
-    if known.numel() == 0:
-        return 0.0, 0.0, int(bad.sum().item()) if bad is not None else 0
-    return (
-        known.max().item(),
-        known.square().mean().sqrt().item(),
-        int(bad.sum().item()) if bad is not None else 0,
-    )
+    if tensor.dtype.is_complex:
+        return torch.view_as_real(tensor.to(torch.complex128))
+    return tensor.to(torch.float64)
+
+
+class Errors:
+    """How far a result is from the reference (both in float64). A NaN where the reference has none is
+    counted and not measured; where the reference has NaN, any number is infinitely wrong. What the
+    original never writes (`unwritten`) has no right value."""
+
+    def __init__(self, result: Any, reference: Any, unwritten: Any = None):
+        import torch
+
+        nan = result.isnan() & ~reference.isnan()
+        difference = (result - reference).abs()
+        # Equal infinities differ by nothing, and so do two NaN.
+        same = (result == reference) | (result.isnan() & reference.isnan())
+        difference = torch.where(same, torch.zeros_like(difference), difference)
+        difference = torch.where(reference.isnan() & ~same, torch.full_like(difference, float("inf")), difference)
+        known = difference[~nan if unwritten is None else ~nan & ~unwritten]
+        self.nan = int(nan.sum().item())
+        self.nan_elsewhere = self.nan if unwritten is None else int((nan & ~unwritten).sum().item())
+        self.largest = known.max().item() if known.numel() else 0.0
+        self.rms = known.square().mean().sqrt().item() if known.numel() else 0.0
+
+
+def largest_of(errors: list[Errors]) -> dict[str, float]:
+    """Each number's largest over the calls of a side."""
+    names = ("largest", "rms", "nan", "nan_elsewhere")
+    return {name: max(getattr(one, name) for one in errors) for name in names}
 
 
 def compare(call: dict, seed: int, pass_name: str, label: str, tensors: dict) -> None:
+    """`tensors`: each side's result in its first and its second call, and the reference."""
     import torch
 
-    original, variant = tensors["original"], tensors["variant"]
-    reference = tensors["reference"].to(torch.float64)
-    if original.shape != variant.shape or original.dtype != variant.dtype:
-        emit({"event": "smoke_failed", "call": call["id"], "side": "variant", "pass": pass_name,
-              "kind": "shape", "traceback": "",
-              "message": f"{label} is {tuple(variant.shape)} {variant.dtype}, the original's is "
-                         f"{tuple(original.shape)} {original.dtype}"})
-        return
-    original_error, original_rms, original_nan = errors_of(original, reference)
-    variant_error, variant_rms, variant_nan = errors_of(variant, reference)
+    original, variant = tensors["original"][0], tensors["variant"][0]
+    form = form_of(original)
+    for one in tensors["variant"]:
+        if form_of(one) != form:
+            tell_difference(call, pass_name, "shape", f"{label} is {form_of(one)}, the original's is {form}")
+            return
+    reference = in_float64(tensors["reference"])
+    wide = {
+        name: [in_float64(one) for one in tensors[name] if form_of(one) == form] for name in ("original", "variant")
+    }
+    unwritten = wide["original"][0].isnan() & ~reference.isnan()
+    own = largest_of([Errors(one, reference) for one in wide["original"]])
+    found = largest_of([Errors(one, reference, unwritten) for one in wide["variant"]])
     finite = reference[reference.isfinite()]
     scale = finite.abs().max().item() if finite.numel() else 0.0
-    epsilon = torch.finfo(variant.dtype).eps if variant.dtype.is_floating_point else 0.0
-    difference, _, _ = errors_of(variant, original)
-    repeat, _, _ = errors_of(tensors["again"], variant)
-    original_repeat, _, _ = errors_of(tensors["original_again"], original)
+    inexact = variant.dtype.is_floating_point or variant.dtype.is_complex
+    epsilon = torch.finfo(variant.dtype).eps if inexact else 0.0
     emit({"event": "compare", "call": call["id"], "seed": seed, "pass": pass_name, "tensor": label,
           "dtype": str(variant.dtype).removeprefix("torch."),
-          "original_error": original_error, "variant_error": variant_error,
-          "original_error_rms": original_rms, "variant_error_rms": variant_rms,
-          "difference": difference, "scale": scale, "ulp_limit": 4 * epsilon * scale,
-          "nan_original": original_nan, "nan_variant": variant_nan,
-          "repeat_difference": repeat, "repeat_difference_original": original_repeat})
+          "original_error": own["largest"], "variant_error": found["largest"],
+          "original_error_rms": own["rms"], "variant_error_rms": found["rms"],
+          "difference": Errors(wide["variant"][0], wide["original"][0]).largest,
+          "scale": scale, "ulp_limit": 4 * epsilon * scale,
+          "nan_original": own["nan"], "nan_variant": found["nan"], "nan_elsewhere": found["nan_elsewhere"],
+          **repeats(wide)})
 
 
-def check_call(job: dict, part: dict, call: dict, seed: int, sides: tuple[Side, Side], reference: Reference) -> None:
-    original, variant = sides
-    device = job.get("device") or default_device()
-    poison = bool(job.get("poison", True))
-    arguments = materialize(call, None, seed, part.get("dtype"), device)
-    shape_run = run_forward(function_of(call, original), arguments.clone(), original)
-    incoming = list(incoming_gradients(call, shape_run, seed).items())
-    del shape_run
-    runs: dict[str, list[Results]] = {}
-    for name, side in (("original", original), ("variant", variant)):
+def repeats(wide: dict[str, list]) -> dict[str, float]:
+    """How far each side's second call is from its first."""
+    names = {"variant": "repeat_difference", "original": "repeat_difference_original"}
+    return {key: Errors(wide[name][1], wide[name][0]).largest for name, key in names.items() if len(wide[name]) > 1}
+
+
+class CallCheck:
+    """One call of a part, checked with each seed. Each side has its own memory for the inputs."""
+
+    def __init__(self, job: dict, part: dict, call: dict, sides: tuple[Side, Side], reference: Reference):
+        self.call = call
+        self.dtype = part.get("dtype")
+        self.sides = dict(zip(("original", "variant"), sides))
+        self.memory = {name: Memory() for name in self.sides}
+        self.reference = reference
+        self.device = job.get("device") or default_device()
+        self.allocations = POISONED if job.get("poison", True) else LEFT_AS_IS
+
+    def check(self, seed: int, times: int, first: bool) -> None:
+        """Each side runs `times` times. What a side cannot run is told; the other calls go on."""
         try:
-            runs[name] = [run_call(call, side, arguments, incoming, poison) for _ in range(2)]
+            arguments = materialize(self.call, None, seed, self.dtype, self.device)
+            incoming = self._incoming(arguments, seed)
         except Exception as error:
-            emit({"event": "smoke_failed", "call": call["id"], "side": name, "pass": "",
-                  **failure_of(error)})
+            tell_failed(self.call, "original", error)
             return
-    kind, message, expected = reference.of(call, arguments, incoming, runs["original"][0])
-    emit({"event": "reference", "call": call["id"], "kind": kind, "message": message})
-    for pass_name in ("forward", "backward"):
-        first = {name: run[0].tensors[pass_name] for name, run in runs.items()}
-        if set(first["original"]) != set(first["variant"]):
-            emit({"event": "smoke_failed", "call": call["id"], "side": "variant", "pass": pass_name,
-                  "kind": "outputs", "traceback": "",
-                  "message": f"results {sorted(first['variant'])} instead of {sorted(first['original'])}"})
-            continue
-        for label in first["original"]:
-            wanted = expected.tensors[pass_name].get(label, first["original"][label])
-            compare(call, seed, pass_name, label,
-                    {"original": first["original"][label], "variant": first["variant"][label],
-                     "reference": wanted, "again": runs["variant"][1].tensors[pass_name][label],
-                     "original_again": runs["original"][1].tensors[pass_name][label]})
-        emit({"event": "mutated", "call": call["id"], "pass": pass_name,
-              "original": runs["original"][0].mutated[pass_name],
-              "variant": runs["variant"][0].mutated[pass_name]})
-    if seed == job.get("seeds", [1])[0]:
-        replay_without_kernels(call, variant, arguments, incoming, runs["variant"][0], poison)
+        runs: dict[str, list[Results]] = {}
+        for name, side in self.sides.items():
+            try:
+                runs[name] = [
+                    run_call(self.call, side, arguments, incoming, self.allocations, self.memory[name])
+                    for _ in range(times)
+                ]
+            except Exception as error:
+                tell_failed(self.call, name, error)
+                return
+        kind, message, expected = self.reference.of(self.call, arguments, incoming, runs["original"][0])
+        emit({"event": "reference", "call": self.call["id"], "kind": kind, "message": message})
+        for pass_name in ("forward", "backward"):
+            self._compare_pass(seed, pass_name, runs, expected)
+        if first:
+            self._replay_without_kernels(arguments, incoming, runs)
+
+    def _replay_without_kernels(self, arguments: Arguments, incoming: list, runs: dict) -> None:
+        """Only where the original's kernels matter can the variant be asked the same: an empty tensor
+        needs no launch, and an op may have its kernels in another file."""
+
+        def replay(name: str) -> tuple[bool, str]:
+            return changed_without_kernels(
+                self.call, self.sides[name], arguments, incoming, self.memory[name], runs[name][0]
+            )
+
+        changed: bool | None
+        changed, message = replay("variant")
+        if not changed and not replay("original")[0]:
+            changed, message = None, "the results of the original do not come from this file's kernels, either"
+        emit({"event": "noop", "call": self.call["id"], "changed": changed, "message": message})
+
+    def _incoming(self, arguments: Arguments, seed: int) -> list:
+        """The original's outputs say which shapes the incoming gradients have."""
+        side = self.sides["original"]
+        with in_pass("forward"):
+            outputs = run_forward(function_of(self.call, side), arguments.clone(), side)
+        return list(incoming_gradients(self.call, outputs, seed).items())
+
+    def _compare_pass(self, seed: int, pass_name: str, runs: dict, expected: Results) -> None:
+        tensors = {name: [run.tensors[pass_name] for run in pair] for name, pair in runs.items()}
+        wanted = sorted(tensors["original"][0])
+        for index, one in enumerate(tensors["variant"]):
+            if sorted(one) != wanted:
+                which = "" if index == 0 else " in the second call"
+                tell_difference(self.call, pass_name, "outputs", f"results {sorted(one)} instead of {wanted}{which}")
+                return
+        for label in wanted:
+            chosen = {name: [one[label] for one in pair if label in one] for name, pair in tensors.items()}
+            reference = expected.tensors[pass_name].get(label, chosen["original"][0])
+            compare(self.call, seed, pass_name, label, {**chosen, "reference": reference})
+        emit({"event": "mutated", "call": self.call["id"], "pass": pass_name,
+              **{name: pair[0].mutated[pass_name] for name, pair in runs.items()}})
 
 
 def check_part(job: dict, part: dict, sides: tuple[Side, Side], reference: Reference) -> None:
     for call in part["calls"]:
-        for seed in job.get("seeds", [1]):
-            try:
-                check_call(job, part, call, seed, sides, reference)
-            except NotReplayable as error:
-                emit({"event": "smoke_failed", "call": call["id"], "side": "original", "pass": "",
-                      **failure_of(error)})
+        check = CallCheck(job, part, call, sides, reference)
+        seeds = job.get("seeds") or [1]
+        rounds = [(seed, 2) for seed in seeds]
+        if len(rounds) == 1:  # results that are remembered show with other data only
+            rounds.append((seeds[0] + 1, 1))
+        for index, (seed, times) in enumerate(rounds):
+            check.check(seed, times, first=index == 0)
 
 
 # ----------------------------------------------------------------------------------- anti-cheat
 
 
-@contextlib.contextmanager
-def kernels_do_nothing(side: Side) -> Iterator[None]:
-    """Launches of the kernels of the side's own file are left out."""
-    from triton.runtime.jit import JITFunction
+def changed_without_kernels(
+    call: dict, side: Side, arguments: Arguments, incoming: list, memory: Memory, real: Results
+) -> tuple[bool, str]:
+    """Whether a call gives something else when the kernels of its side's file do nothing, and what the
+    host code raised then: host code that trips over missing results does depend on them.
 
-    classes: list[Any] = [JITFunction]
-    with contextlib.suppress(Exception):
-        from triton.runtime.interpreter import InterpretedFunction
-
-        classes.append(InterpretedFunction)
-    home = os.path.realpath(side.module.__file__)
-    originals = [cls.run for cls in classes]
-
-    def skipping(original: Any) -> Any:
-        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-            function = python_function(self)
-            if function is not None and file_of(function) == home:
-                return None
-            return original(self, *args, **kwargs)
-
-        return run
-
-    try:
-        for cls, original in zip(classes, originals):
-            cls.run = skipping(original)
-        yield
-    finally:
-        for cls, original in zip(classes, originals):
-            cls.run = original
-
-
-def replay_without_kernels(
-    call: dict, side: Side, arguments: Arguments, incoming: list, real: Results, poison: bool
-) -> None:
-    import torch
-
+    Poisoned in any case, for memory freed by the run before may hold its results. Integers are 0: they
+    may be used as indices."""
     try:
         with kernels_do_nothing(side):
-            empty = run_call(call, side, arguments, incoming, poison)
+            empty = run_call(call, side, arguments, incoming, Allocations(integer_byte=0), memory)
     except Exception as error:
-        # Host code that trips over missing results does depend on the kernels.
-        emit({"event": "noop", "call": call["id"], "changed": True, "message": str(error)[:300]})
-        return
+        return True, failure_of(error.__cause__ or error)["message"][:300]
     changed = any(
-        not torch.equal(t, o)
+        label not in empty.tensors[p] or not same_bits(empty.tensors[p][label], result)
         for p in ("forward", "backward")
-        for t, o in _pairs(empty.tensors[p], real.tensors[p])
+        for label, result in real.tensors[p].items()
     )
-    emit({"event": "noop", "call": call["id"], "changed": changed})
-
-
-_SUSPICIOUS_CALLS = {
-    "data_ptr": ("pointer_cache", "reads data_ptr(): results must not depend on where data lies"),
-    "Stream": ("other_stream", "makes a CUDA stream: work there escapes the measured stream"),
-    "Thread": ("thread", "starts a thread"),
-    "setattr": ("patching", "sets attributes of other objects at run time"),
-}
-
-
-def returns_only_literals(function: ast.AST) -> bool:
-    """Every answer stands in the source (launch settings, say): caching it can remember no result. It
-    must call nothing that could, either, but for what asks the device for its architecture."""
-    for node in ast.walk(function):
-        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda)):
-            return False
-        if isinstance(node, ast.Return) and node.value is not None:
-            try:
-                ast.literal_eval(node.value)
-            except ValueError:
-                return False
-    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call)]
-    decorators = {id(n) for d in getattr(function, "decorator_list", []) for n in ast.walk(d)}
-    return all(
-        id(call) in decorators or getattr(call.func, "attr", "") == "get_device_capability" for call in calls
-    )
-
-
-def static_findings(text: str) -> dict[str, list[tuple[int, str]]]:
-    found: dict[str, list[tuple[int, str]]] = {}
-
-    def add(kind: str, node: Any, message: str) -> None:
-        found.setdefault(kind, []).append((getattr(node, "lineno", 0), message))
-
-    for function in ast.walk(ast.parse(text)):
-        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        for node in ast.walk(function):
-            if isinstance(node, ast.Try):
-                add("try_except", node, "catches exceptions: a failing kernel could fall back unseen")
-            if isinstance(node, ast.Global):
-                add("global_state", node, f"keeps state in module variables {', '.join(node.names)}")
-            if isinstance(node, ast.Call):
-                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                if name in _SUSPICIOUS_CALLS:
-                    add(*_SUSPICIOUS_CALLS[name][:1], node, _SUSPICIOUS_CALLS[name][1])
-        for decorator in function.decorator_list:
-            name = ast.unparse(decorator)
-            cached = "lru_cache" in name or name.endswith("cache")
-            if cached and not returns_only_literals(function):
-                add("cache", decorator, f"caches the results of {function.name}")
-    return found
+    return changed, ""
 
 
 def report_static(original: Side, variant: Side) -> None:
@@ -412,8 +356,37 @@ def report_static(original: Side, variant: Side) -> None:
             emit({"event": "static", "finding": kind, "line": line, "message": message})
 
 
+def check_job(job: dict) -> None:
+    """What the job lacks is said before anything is imported: no failure of the variant."""
+    for name in ("original", "variant"):
+        if not isinstance(job.get(name), dict):
+            raise JobFailure("bad_job", f"The job lacks the side '{name}'.")
+    parts = job.get("parts")
+    if not isinstance(parts, list):
+        raise JobFailure("bad_job", "The job lacks its parts: a list of {\"calls\":[…],\"dtype\":…}.")
+    for index, part in enumerate(parts):
+        if not isinstance(part, dict) or not isinstance(part.get("calls"), list):
+            raise JobFailure("bad_job", f"Part {index} of the job has no list of calls.")
+        if part.get("dtype") is not None:
+            dtype_of(part["dtype"])
+
+
+def check_references(job: dict, original: Side) -> None:
+    """A reference that is not there is the fault of whoever wrote the call."""
+    for call in (call for part in job["parts"] for call in part["calls"]):
+        try:
+            with original.active():
+                load_reference(call.get("reference"))
+        except Exception as error:
+            message = f"The reference of call '{call.get('id')}' cannot be loaded: {failure_of(error)['message']}"
+            raise JobFailure("bad_job", message) from error
+
+
 def run(job: dict) -> None:
-    original, variant = load_side(job["original"]), load_side(job["variant"])
+    check_job(job)
+    original = load_side(job["original"])
+    check_references(job, original)
+    variant = load_side(job["variant"])
     report_static(original, variant)
     reference = Reference(original)
     try:

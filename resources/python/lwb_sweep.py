@@ -44,7 +44,7 @@ from lwb_points import settings_key
 from lwb_record import Recorder
 from lwb_record import Recording
 from lwb_record import load_kernel
-from lwb_smoke import poisoned
+from lwb_smoke_run import poisoned
 from lwb_t4 import ResultsFile
 from lwb_t4 import result_of
 
@@ -442,7 +442,7 @@ class Bench:
         prepare, call = self.step
         prepared = prepare()
         self.clock.wait(LAUNCH_LIMIT_S)
-        with poisoned(True):  # what is left unwritten must not hold the run before's results
+        with poisoned():  # what is left unwritten must not hold the run before's results
             result = call(prepared)
         self.clock.wait(LAUNCH_LIMIT_S)
         return self.reference.mismatch(_flat(result))

@@ -249,16 +249,30 @@ def _contiguous_stride(shape: list[int]) -> list[int]:
 # --------------------------------------------------------------------------- copies and bits
 
 
+def _compact(tensor: Any) -> Any:
+    """What of the tensor lies in memory once: an expanded axis has one element there."""
+    return tensor[tuple(slice(0, 1) if s == 0 and n > 1 else slice(None) for n, s in zip(tensor.shape, tensor.stride()))]
+
+
 def clone_strided(tensor: Any) -> Any:
     """A detached copy with the same strides (stride 0 included)."""
     import torch
 
     source = tensor.detach()
-    compact = [slice(0, 1) if s == 0 and n > 1 else slice(None) for n, s in zip(source.shape, source.stride())]
-    small = source[tuple(compact)] if compact else source
+    small = _compact(source) if source.ndim else source
     copy = torch.empty_strided(small.shape, small.stride(), dtype=source.dtype, device=source.device)
     copy.copy_(small)
-    return copy.as_strided(source.shape, source.stride())
+    # A view only where it must be one: autograd lets an op modify views in fewer cases.
+    return copy if copy.shape == source.shape else copy.as_strided(source.shape, source.stride())
+
+
+def overwrite(target: Any, source: Any) -> None:
+    """The source's values into a tensor of the same shape and strides, unseen by autograd and by the
+    tensor's version."""
+    target, source = target.data, source.detach()
+    if target.ndim:
+        target, source = _compact(target), _compact(source)
+    target.copy_(source)
 
 
 def same_bits(first: Any, second: Any) -> bool:

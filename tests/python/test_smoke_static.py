@@ -2,7 +2,7 @@
 
 import pytest
 
-from lwb_smoke import static_findings
+from lwb_smoke_static import static_findings
 
 SETTINGS = """
 @functools.lru_cache(maxsize=1024)
