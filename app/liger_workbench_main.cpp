@@ -8,8 +8,11 @@
 #include <cstdlib>
 #include <optional>
 
-#include "ui/fonts.h"
+#include <QSettings>
+
 #include "ui/main_window.h"
+#include "ui/screenshots.h"
+#include "ui/theme/theme.h"
 
 namespace {
 
@@ -43,7 +46,8 @@ std::optional<int> read_options(const QStringList& arguments, Options& options) 
                                   tr("Open the sample that comes with the program."));
   const QCommandLineOption screenshots(
       QStringLiteral("screenshots"),
-      tr("Save pictures of the window as PNG into the folder, and exit; needs no display."),
+      tr("Play the recording of the sample, save pictures of every page, panel and dialog as PNG into "
+         "the folder, and exit; needs no display."),
       tr("folder"));
   parser.addOptions({kernel, replay, sample, screenshots});
   parser.addPositionalArgument(QStringLiteral("checkout"), tr("Folder of the checkout to open."),
@@ -75,7 +79,8 @@ std::optional<int> read_options(const QStringList& arguments, Options& options) 
   options.request.checkout = folders.value(0);
   options.request.kernel = parser.value(kernel);
   options.request.replay = parser.value(replay);
-  options.request.sample = parser.isSet(sample);
+  options.request.sample =
+      parser.isSet(sample) || (parser.isSet(screenshots) && folders.isEmpty());
   options.screenshots = parser.value(screenshots);
   if (parser.isSet(screenshots) && options.screenshots.isEmpty()) {
     complain(tr("--screenshots needs the folder for the pictures."));
@@ -97,12 +102,13 @@ void answer_missing_display(QtMsgType type, const QMessageLogContext&, const QSt
 }
 
 int save_screenshots(lwb::MainWindow& window, const QString& folder) {
-  const QString path = QDir(folder).filePath(QStringLiteral("main-window.png"));
-  if (!QDir().mkpath(folder) || !window.grab().save(path)) {
-    complain(tr("cannot write %1: give --screenshots a folder that can be written.").arg(path));
+  QString problem;
+  const QStringList files = lwb::take_screenshots(window, folder, problem);
+  if (!problem.isEmpty()) {
+    complain(problem);
     return kBadUsage;
   }
-  std::printf("%s\n", qUtf8Printable(path));
+  for (const QString& file : files) std::printf("%s\n", qUtf8Printable(file));
   return 0;
 }
 
@@ -110,6 +116,7 @@ int save_screenshots(lwb::MainWindow& window, const QString& folder) {
 
 int main(int argc, char** argv) {
   QCoreApplication::setApplicationName(QStringLiteral("liger-workbench"));
+  QCoreApplication::setOrganizationName(QStringLiteral("liger-workbench"));
   QCoreApplication::setApplicationVersion(QStringLiteral(LWB_VERSION));
 
   Options options;
@@ -127,6 +134,8 @@ int main(int argc, char** argv) {
   QApplication::setApplicationDisplayName(QStringLiteral("Liger Workbench"));
 
   lwb::load_fonts();
+  lwb::Theme::instance().set_scheme(
+      static_cast<lwb::Scheme>(QSettings().value(QStringLiteral("scheme"), 0).toInt()));
   lwb::MainWindow window;
   window.open(options.request);
   if (!options.screenshots.isEmpty()) return save_screenshots(window, options.screenshots);

@@ -1,35 +1,88 @@
+// The program's window: header, decision bar, rail, a work area by stage, and docks.
 #pragma once
 
 #include <QMainWindow>
+#include <QPointer>
+#include <QStringList>
 
+#include "ui/dialogs/approval_dialog.h"
+#include "ui/frame/pipeline_rail.h"
 #include "ui/terminal_command.h"
+#include "ui/run/run_process.h"
+#include "ui/run/run_view.h"
 
 class QAction;
+class QDockWidget;
+class QLabel;
+class QStackedWidget;
 
 namespace lwb {
 
-class StartPage;
+class ConsolePanel;
+class DecisionBar;
+class FinalizePage;
+class HistoryPanel;
+class NewRunPage;
+class ProfilePage;
+class ReportPanel;
+class VariantsPage;
 
-/// The program's window. It opens a checkout and says how to start a run on it.
 class MainWindow : public QMainWindow {
   Q_OBJECT
-
  public:
   explicit MainWindow(QWidget* parent = nullptr);
 
-  /// Opens what the command line asked for; a checkout that cannot be opened is said in the window.
+  // What the command line asked for; a checkout that cannot be opened is said in the window.
   void open(const OpenRequest& request);
+  RunView& run() { return run_; }
+  void show_stage(Stage stage);
+  // Opens the dialog for what the run waits for; false when it waits for nothing.
+  bool review_pending();
+  ApprovalDialog* dialog() const { return dialog_; }
+  const QList<QDockWidget*>& docks() const { return docks_; }
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
 
  private:
+  void make_pages();
+  void make_docks();
   void make_menus();
+  QDockWidget* add_dock(const char* name, const QString& title, QWidget* content);
   void choose_checkout();
-  void copy_command();
+  void open_checkout_folder(const QString& folder, const QString& kernel, const QString& replay);
+  void open_sample();
+  void start(const QStringList& arguments);
+  void go_on();
+  void run_ended(int exit_code);
+  void say(const QString& error);
+  void follow_stage();
+  void ask_before_closing();
   void about();
+  void restore();
 
+  RunView run_;
+  RunProcess process_;
   OpenRequest request_;
-  StartPage* start_page_;
-  QAction* copy_ = nullptr;
-  QAction* close_ = nullptr;
+  QStringList last_arguments_;
+  QString replay_;
+  bool follows_ = true;  // the work area follows the run's stage until the person chooses one
+  bool may_close_ = false;
+  QString sample_folder_;
+  PipelineRail* rail_ = nullptr;
+  DecisionBar* bar_ = nullptr;
+  QLabel* error_ = nullptr;
+  QWidget* error_bar_ = nullptr;
+  QStackedWidget* pages_ = nullptr;
+  NewRunPage* new_run_ = nullptr;
+  ConsolePanel* console_ = nullptr;
+  ReportPanel* report_ = nullptr;
+  HistoryPanel* history_ = nullptr;
+  QList<QDockWidget*> docks_;
+  QAction* go_on_ = nullptr;
+  QAction* stop_ = nullptr;
+  QAction* review_ = nullptr;
+  QPointer<ApprovalDialog> dialog_;
 };
 
 }  // namespace lwb

@@ -2,7 +2,9 @@
 // journals everything. The only room that knows all the others.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "core/pipeline/listener.h"
 #include "core/pipeline/run_options.h"
 #include "core/process/process.h"
+#include "core/run/lock.h"
 #include "core/run/session.h"
 
 namespace lwb {
@@ -36,6 +39,12 @@ struct RunOutcome {
 
 Result<RunOutcome> run_pipeline(const RunOptions& options, LastStage last, const CancelToken& cancel,
                                 const Listener& listener);
+
+// The living process that runs, or waits to run, this kernel of the checkout; nothing when there is
+// none. `work_area` as in RunOptions.
+std::optional<LockOwner> run_in_progress(const std::filesystem::path& checkout,
+                                         const std::string& kernel,
+                                         const std::string& work_area = {});
 
 // `lwb kernels`, `lwb doctor`.
 Result<std::vector<KernelEntry>> kernels_of(const RunOptions& options, const CancelToken& cancel);

@@ -7,6 +7,7 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/pipeline/pipeline.h"
 #include "core/process/child_environment.h"
 #include "core/process/recording.h"
 #include "core/report/template.h"
@@ -136,6 +137,14 @@ Result<std::unique_ptr<Workbench>> open_workbench(const RunOptions& options,
   bench->model = std::move(*model);
   bench->kernels = list_kernels(bench->checkout, bench->model);
   return bench;
+}
+
+std::optional<LockOwner> run_in_progress(const fs::path& checkout, const std::string& kernel,
+                                         const std::string& work_area) {
+  std::error_code error;
+  const fs::path root = fs::weakly_canonical(checkout, error);
+  const fs::path area = work_area.empty() ? default_area(root) : fs::absolute(work_area);
+  return lock_holder(area / (kernel + ".lock"));
 }
 
 Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose,

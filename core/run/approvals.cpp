@@ -110,6 +110,14 @@ std::unique_ptr<ApprovalSource> inbox_approvals(fs::path inbox) {
   return std::make_unique<Inbox>(std::move(inbox));
 }
 
+Result<void> answer_by_inbox(const fs::path& inbox, const std::string& id,
+                             const ApprovalAnswer& answer) {
+  std::error_code error;
+  fs::create_directories(inbox, error);
+  const Json document{{"choice", answer.choice}, {"comment", answer.comment}, {"by", answer.by}};
+  return write_file_atomically(inbox / (id + ".json"), print_json(document));
+}
+
 std::unique_ptr<ApprovalSource> terminal_approvals(int input, int output) {
   return std::make_unique<Terminal>(input, output);
 }

@@ -39,6 +39,10 @@ class ApprovalSource {
 std::unique_ptr<ApprovalSource> autonomous_approvals();
 // `<inbox>/<id>.json`: {"choice":…,"comment":…,"by":…}; renamed into place by whoever answers.
 std::unique_ptr<ApprovalSource> inbox_approvals(std::filesystem::path inbox);
+// Answers for a person elsewhere: writes `<inbox>/<id>.json` in one step. kPreflight when the inbox
+// cannot be written.
+Result<void> answer_by_inbox(const std::filesystem::path& inbox, const std::string& id,
+                             const ApprovalAnswer& answer);
 // A prompt on the terminal (`input` and `output` are file descriptors); does not block: looks
 // whether a line can be read.
 std::unique_ptr<ApprovalSource> terminal_approvals(int input, int output);

@@ -50,15 +50,10 @@ Result<Event> parse_event(std::string_view line, const std::string& what) {
   return event;
 }
 
-struct Parsed {
-  std::vector<Event> events;
-  std::size_t bytes = 0;  // the length of what could be read: complete lines
-};
-
 // A last line is torn when it has no line end, or when it is no JSON: a power cut can leave a line
 // of zeros. Anywhere else an unreadable line is damage that nobody may pass over.
-Result<Parsed> parse_lines(std::string_view content, const fs::path& file) {
-  Parsed parsed;
+Result<JournalPart> parse_lines(std::string_view content, const fs::path& file) {
+  JournalPart parsed;
   for (long long number = 1; parsed.bytes < content.size(); ++number) {
     const std::size_t end = content.find('\n', parsed.bytes);
     if (end == std::string_view::npos) break;
@@ -107,6 +102,10 @@ Result<std::vector<Event>> read_journal(const fs::path& file) {
   auto parsed = parse_lines(*content, file);
   if (!parsed) return tl::unexpected(parsed.error());
   return std::move(parsed->events);
+}
+
+Result<JournalPart> parse_journal_part(std::string_view text, const fs::path& file) {
+  return parse_lines(text, file);
 }
 
 Result<Journal> Journal::open(const fs::path& file) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/json.h"
@@ -49,6 +50,13 @@ class Journal {
 // What the file holds so far; a last line that is still being written is left out. Also for a
 // journal that another process is writing.
 Result<std::vector<Event>> read_journal(const std::filesystem::path& file);
+// Lines of a journal that is followed while it grows. `bytes`: the length of the complete lines; what
+// comes after them is read again with the next part. `file` is for the error's sentence.
+struct JournalPart {
+  std::vector<Event> events;
+  std::size_t bytes = 0;
+};
+Result<JournalPart> parse_journal_part(std::string_view text, const std::filesystem::path& file);
 Json to_json(const Event&);
 
 }  // namespace lwb

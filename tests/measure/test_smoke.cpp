@@ -62,6 +62,26 @@ TEST(Smoke, NanAndInfiniteErrorsFail) {
   EXPECT_THAT(judge_smoke({infinite}, calls()).failures, ElementsAre(HasSubstr("not finite")));
 }
 
+TEST(Smoke, NanElsewhereThanInTheOriginalFails) {
+  Json event = compare(0, 0);
+  event["nan_original"] = event["nan_variant"] = 2;
+  event["nan_elsewhere"] = 1;
+  EXPECT_THAT(judge_smoke({event}, calls()).failures,
+              ElementsAre(HasSubstr("1 NaN elements where the original has numbers")));
+}
+
+TEST(Smoke, AnOriginalThatIsOffWithoutBoundLimitsNothing) {
+  Json event = compare(0, 5);
+  event["original_error"] = nullptr;
+  EXPECT_TRUE(judge_smoke({event}, calls()).passed);
+}
+
+TEST(Smoke, ASecondCallThatIsOffWithoutBoundFails) {
+  Json event = compare(0, 0);
+  event["repeat_difference"] = nullptr;
+  EXPECT_THAT(judge_smoke({event}, calls()).failures, ElementsAre(HasSubstr("without bound")));
+}
+
 TEST(Smoke, ASecondCallMustGiveTheSame) {
   Json event = compare(1e-6, 1e-6);
   event["repeat_difference"] = 0.5;

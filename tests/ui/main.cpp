@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QTemporaryDir>
 
-#include "ui/fonts.h"
+#include "ui/theme/theme.h"
 
 #ifdef __SANITIZE_ADDRESS__
 // Qt and fontconfig keep memory until the process ends: leaks are looked for in core's tests.
@@ -17,6 +18,13 @@ int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
   ::testing::InitGoogleTest(&argc, argv);
   const QApplication app(argc, argv);
+  QCoreApplication::setOrganizationName(QStringLiteral("liger-workbench-tests"));
+  // The window's settings and copies of the sample go into a folder of this run.
+  const QTemporaryDir home;
+  for (const char* name : {"XDG_CACHE_HOME", "XDG_CONFIG_HOME"}) {
+    qputenv(name, home.filePath(QString::fromLatin1(name)).toUtf8());
+  }
   lwb::load_fonts();
+  lwb::Theme::instance().set_scheme(lwb::Scheme::kLight);
   return RUN_ALL_TESTS();
 }

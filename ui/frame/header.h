@@ -1,0 +1,26 @@
+// The line above everything: which run this is, and where its numbers come from.
+#pragma once
+
+#include <QFrame>
+
+class QLabel;
+
+namespace lwb {
+
+class RunView;
+
+class Header : public QFrame {
+  Q_OBJECT
+ public:
+  explicit Header(RunView& run, QWidget* parent = nullptr);
+
+ private:
+  void refresh();
+  RunView& run_;
+  QLabel* kernel_;
+  QLabel* request_;     // "backward · speed · NVIDIA H200"
+  QLabel* provenance_;  // "recorded on NVIDIA H200", "live", "ended"
+  QLabel* machine_;     // GPU facts of the last samples
+};
+
+}  // namespace lwb

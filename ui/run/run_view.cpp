@@ -1,0 +1,69 @@
+#include "ui/run/run_view.h"
+
+#include "core/device/gpu.h"
+#include "core/pipeline/pipeline.h"
+#include "core/run/approvals.h"
+
+namespace lwb {
+
+namespace {
+constexpr int kOwnerMs = 1000;
+}
+
+RunView::RunView(QObject* parent) : QObject(parent) {
+  connect(&follower_, &JournalFollower::restarted, this, [this] {
+    selected_ = -1;
+    Q_EMIT restarted();
+  });
+  connect(&follower_, &JournalFollower::folded, this, &RunView::folded);
+  connect(&follower_, &JournalFollower::failed, this, &RunView::failed);
+  owner_timer_.setInterval(kOwnerMs);
+  connect(&owner_timer_, &QTimer::timeout, this, &RunView::look_for_owner);
+}
+
+void RunView::open(const QString& checkout, const QString& kernel,
+                   const std::filesystem::path& archived) {
+  checkout_ = checkout;
+  kernel_ = kernel;
+  archived_ = !archived.empty();
+  owner_.reset();
+  if (kernel.isEmpty()) {
+    owner_timer_.stop();
+    workspace_ = {};
+    follower_.follow({});
+    return;
+  }
+  const std::filesystem::path root = checkout.toStdString();
+  workspace_ = {archived_ ? archived : root / "optimization" / kernel.toStdString(),
+                kernel.toStdString()};
+  look_for_owner();
+  owner_timer_.start();
+  follower_.follow(workspace_.journal());
+}
+
+void RunView::look_for_owner() {
+  auto owner = run_in_progress(checkout_.toStdString(), kernel_.toStdString());
+  const bool changed = owner.has_value() != owner_.has_value();
+  owner_ = std::move(owner);
+  if (changed) Q_EMIT running_changed();
+}
+
+void RunView::select_variant(int number) {
+  if (number == selected_) return;
+  selected_ = number;
+  Q_EMIT variant_selected(number);
+}
+
+QString RunView::measured_on() const {
+  const std::string gpu = get_string(state().gpu, "name");
+  return QString::fromStdString(lwb::measured_on(state().recorded_on, gpu));
+}
+
+bool RunView::answer(const std::string& id, const std::string& choice, const QString& comment,
+                     QString& problem) {
+  auto sent = answer_by_inbox(workspace_.inbox(), id, {choice, comment.toStdString(), "window"});
+  if (!sent) problem = QString::fromStdString(sent.error().sentence);
+  return sent.has_value();
+}
+
+}  // namespace lwb
