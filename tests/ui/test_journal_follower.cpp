@@ -19,8 +19,10 @@ class Follower : public ::testing::Test {
   fs::path file() const { return fs::path(folder_.path().toStdString()) / "journal.jsonl"; }
   void settle() {
     ASSERT_TRUE(QTest::qWaitFor([&] {
+      if (!follower_.is_idle()) return false;
+      if (follower_.state().updated == last_) return true;
       follower_.look();
-      return follower_.is_idle() && follower_.state().updated == last_;
+      return false;
     })) << follower_.state().updated;
   }
   void append(Journal& journal, const std::string& type, Json data) {
