@@ -1,10 +1,34 @@
 #include "app/cli_options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
-#include <map>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "core/base/json.h"
+#include "core/base/text.h"
 
 namespace lwb {
 namespace {
+
+// A number above 0; `example` is how it is written right. A whole one of at most `largest` where
+// that is given.
+CLI::Validator positive(const std::string& example, double largest = 0) {
+  return CLI::Validator(
+      [example, largest](const std::string& text) {
+        double value = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+        const bool fits = largest == 0 || (value <= largest && value == std::floor(value));
+        if (is_number && value > 0 && fits) return std::string();
+        return largest == 0
+                   ? fmt::format("'{}' is not a number above 0; write it like {}", text, example)
+                   : fmt::format("'{}' is not a whole number from 1 to {}; write it like {}", text,
+                                 largest, example);
+      },
+      "");
+}
 
 void add_checkout(CLI::App* app, CommandLine& line) {
   app->add_option("--checkout", line.run.checkout, "Folder of the Liger-Kernel checkout")
@@ -35,6 +59,7 @@ void add_cells(CLI::App* app, CommandLine& line) {
       ->type_name("A,B");
   app->add_option("--x", line.run.x_values, "Values of x that are measured")
       ->delimiter(',')
+      ->check(positive("--x 2048,8192"))
       ->type_name("N,M");
   app->add_option("--calls", line.run.calls_file,
                   "Calls to measure besides the captured ones: a calls.json, written or edited by "
@@ -42,6 +67,7 @@ void add_cells(CLI::App* app, CommandLine& line) {
       ->type_name("FILE");
   app->add_option("--budget-s", line.run.budget_s,
                   "GPU seconds that measuring may take; what was not measured is listed")
+      ->check(positive("--budget-s 600"))
       ->type_name("SECONDS");
   app->add_option("--work-area", line.run.work_area,
                   "Where sandbox copies are made (default: the user's cache folder)")
@@ -67,7 +93,7 @@ void add_request(CLI::App* app, CommandLine& line) {
   app->add_flag("--autonomous", line.run.autonomous,
                 "Ask nothing; take the first choice each time");
   app->add_option("--max-variants", line.run.max_variants, "How many variants may be tried (8)")
-      ->check(CLI::Range(1, 1000));
+      ->check(positive("--max-variants 8", 1000));
   add_cells(app, line);
   app->add_flag("--no-pr", line.run.no_pull_request, "Make no branch and no pull request text");
   app->add_flag("--accept-known-failures", line.run.accept_known_failures,
@@ -86,6 +112,54 @@ void add_request(CLI::App* app, CommandLine& line) {
 constexpr const char* kFooter =
     "Exit codes: 0 done (also an honest \"no headroom\" or \"no winner\"), 1 a gate failed, 2 bad "
     "usage, 3 pre-flight failed, 4 stopped by the user (resumable), 5 internal.";
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  return names;
+}
+
+// "" when the first word is a command, or none is needed (--help).
+std::string problem_of_command(const CLI::App& app, int argc, char** argv) {
+  const std::vector<std::string> names = commands_of(app);
+  const std::string list = join(names, ", ");
+  if (argc < 2) return fmt::format("no command is given; choose one of {}.", list);
+  const std::string word = argv[1];
+  if (word.empty() || word.front() == '-') return {};
+  for (const std::string& name : names) {
+    if (name == word) return {};
+  }
+  const auto nearest = nearest_names(word, names, 1);
+  return fmt::format("there is no command '{}'; {}choose one of {}.", word,
+                     nearest.empty() ? "" : "did you mean " + nearest.front() + "? Else ", list);
+}
+
+// What is wrong with the rest, and what to do.
+std::string problem_of_options(const CLI::App& app, const CLI::ParseError& error) {
+  std::string sentence = error.what();
+  while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == '\n')) {
+    sentence.pop_back();
+  }
+  const auto chosen = app.get_subcommands();
+  const std::string name = chosen.empty() ? "" : " " + chosen.front()->get_name();
+  return fmt::format("{}; lwb{} --help lists what can be given.", sentence, name);
+}
+
+bool wants_json(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--json") == 0) return true;
+  }
+  return false;
+}
+
+ParsedCommandLine refused(const std::string& sentence, bool json) {
+  fmt::print(stderr, "lwb: {}\n", sentence);
+  if (json) fmt::print("{}\n", print_json({{"error", sentence}, {"details", ""}}));
+  ParsedCommandLine parsed;
+  parsed.exit_now = true;
+  parsed.exit_code = 2;
+  return parsed;
+}
 
 }  // namespace
 
@@ -137,17 +211,22 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
   measure
       ->add_option("--repeat", line.repeat,
                    "Measure so many times, each in fresh processes: how well verdicts repeat")
-      ->check(CLI::Range(1, 1000));
+      ->check(positive("--repeat 10", 1000));
   CLI::App* show = add("show", "What is known of the last run of a kernel", Command::kShow);
   add_checkout(show, line);
   add_kernel(show, line, true);
 
+  if (const std::string problem = problem_of_command(app, argc, argv); !problem.empty()) {
+    return refused(problem, wants_json(argc, argv));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);  // prints help, version or the sentence
+    if (error.get_exit_code() != 0) {
+      return refused(problem_of_options(app, error), wants_json(argc, argv));
+    }
+    app.exit(error);  // prints help or the version
     parsed.exit_now = true;
-    parsed.exit_code = code == 0 ? 0 : 2;
   }
   return parsed;
 }

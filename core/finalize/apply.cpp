@@ -46,9 +46,9 @@ Result<void> revert_change(Journal& journal, const ApplyJob& job) {
   return write_change(journal, job.file, job.after, job.before, kRevertMode);
 }
 
-Result<ApplyState> state_of_apply(const Journal& journal, const fs::path& file) {
+Result<ApplyState> state_of_apply(const std::vector<Event>& events, const fs::path& file) {
   const Event* begun = nullptr;
-  for (const Event& event : journal.events()) {
+  for (const Event& event : events) {
     if (event.type == "apply_begin" && get_string(event.data, "file") == file.string()) {
       begun = &event;
     }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/run/journal.h"
 
@@ -31,7 +32,12 @@ enum class ApplyState {
 };
 
 // What the file holds after the last change of it that the journal knows, judged by hashes.
-Result<ApplyState> state_of_apply(const Journal& journal, const std::filesystem::path& file);
+Result<ApplyState> state_of_apply(const std::vector<Event>& events,
+                                  const std::filesystem::path& file);
+inline Result<ApplyState> state_of_apply(const Journal& journal,
+                                         const std::filesystem::path& file) {
+  return state_of_apply(journal.events(), file);
+}
 // A sentence for the person who starts the run again; "" for kNever.
 std::string describe(ApplyState state, const std::filesystem::path& file);
 

@@ -195,13 +195,14 @@ Result<CallsFile> read_calls(const std::filesystem::path& file) {
   const std::string what = fmt::format("calls file {}", file.string());
   auto text = read_file(file);
   if (!text) {
-    Error error = text.error();
-    error.kind = ErrorKind::kUsage;
-    return tl::unexpected(error);
+    return fail(ErrorKind::kUsage,
+                fmt::format("The {} of --calls cannot be used: {}", what, text.error().sentence));
   }
   auto document = parse_json(*text, what, ErrorKind::kUsage);
   if (!document) return tl::unexpected(document.error());
-  return calls_from_json(*document, what);
+  auto calls = calls_from_json(*document, what);
+  if (calls) calls->sha256 = sha256_hex(*text);
+  return calls;
 }
 
 Json to_json(const CallsFile& calls) {

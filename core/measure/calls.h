@@ -33,6 +33,7 @@ struct CallsFile {
   int schema = 1;
   std::string kernel;
   std::vector<CapturedCall> calls;
+  std::string sha256;  // of the file's text, where it was read from one
 };
 
 // kUsage with file and member when malformed.
@@ -42,8 +43,10 @@ Json to_json(const CallsFile& calls);
 Result<CapturedCall> call_from_json(const Json& call, std::string_view what);
 
 // The calls whose cell meets every condition; a condition names x or a member of the configuration, or
-// (for calls written by hand) a member of "labels". kUsage with the available names and values when none does.
+// (for calls written by hand) a member of "labels". kUsage with the available names and values when
+// none does; `what` is named in that sentence: "scope", "target".
 Result<std::vector<std::string>> calls_in_scope(const CallsFile& calls,
-                                                const std::vector<Condition>& conditions);
+                                                const std::vector<Condition>& conditions,
+                                                const std::string& what = "scope");
 
 }  // namespace lwb

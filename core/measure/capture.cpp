@@ -99,6 +99,21 @@ Result<void> take(const Json& event, CaptureResult& result) {
   return {};
 }
 
+// A model that the checkout does not have is a mistake in the request, not of the script.
+Result<void> check_models(const std::vector<std::string>& asked, const Json& registry) {
+  if (!registry.is_object()) return {};  // the script ended before it said what there is
+  std::vector<std::string> names;
+  for (const auto& [name, numbers] : registry.items()) names.push_back(name);
+  for (const std::string& model : asked) {
+    if (registry.contains(model)) continue;
+    return fail(ErrorKind::kUsage,
+                fmt::format("--models names \"{}\", which the checkout's registry does not have; "
+                            "choose from {}.",
+                            model, names.empty() ? "none: it has no registry" : join(names, ", ")));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<CaptureResult> capture_calls(ProcessRunner& runner, const PythonTools& tools,
@@ -116,6 +131,9 @@ Result<CaptureResult> capture_calls(ProcessRunner& runner, const PythonTools& to
   result.calls.kernel = job.kernel;
   for (const Json& event : run->events) {
     if (auto taken = take(event, result); !taken) return tl::unexpected(taken.error());
+  }
+  if (auto known = check_models(job.models, result.models); !known) {
+    return tl::unexpected(known.error());
   }
   const std::string what =
       fmt::format("Capturing the calls of benchmark script {}", job.script.string());

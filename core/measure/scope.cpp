@@ -101,7 +101,8 @@ std::string text_of(const Condition& condition) {
 }  // namespace
 
 Result<std::vector<std::string>> calls_in_scope(const CallsFile& calls,
-                                                const std::vector<Condition>& conditions) {
+                                                const std::vector<Condition>& conditions,
+                                                const std::string& what) {
   std::vector<Values> values;
   std::set<std::string> names;
   for (const CapturedCall& call : calls.calls) {
@@ -113,9 +114,9 @@ Result<std::vector<std::string>> calls_in_scope(const CallsFile& calls,
     const auto name = resolve(condition.name, names);
     if (!name) {
       return fail(ErrorKind::kUsage,
-                  fmt::format("The scope names \"{}\", which the cells do not have or which could "
+                  fmt::format("The {} names \"{}\", which the cells do not have or which could "
                               "mean more than one of theirs; available: {}.",
-                              condition.name, available(values)));
+                              what, condition.name, available(values)));
     }
     condition.name = *name;
   }
@@ -130,10 +131,10 @@ Result<std::vector<std::string>> calls_in_scope(const CallsFile& calls,
   if (selected.empty()) {
     std::vector<std::string> texts;
     for (const Condition& condition : conditions) texts.push_back(text_of(condition));
-    return fail(ErrorKind::kUsage, texts.empty()
-                                       ? std::string("There is no captured call to select from.")
-                                       : fmt::format("No cell meets the scope {}; available: {}.",
-                                                     join(texts, " and "), available(values)));
+    return fail(ErrorKind::kUsage,
+                texts.empty() ? std::string("There is no captured call to select from.")
+                              : fmt::format("No cell meets the {} {}; available: {}.", what,
+                                            join(texts, " and "), available(values)));
   }
   return selected;
 }

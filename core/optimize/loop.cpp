@@ -72,7 +72,7 @@ class OptimizeLoop {
     const auto& records = result_.records;
     if (in_.request.target && !records.empty() && records.back().measured &&
         records.back().decision == Decision::kAccepted &&
-        target_met(*in_.request.target, records.back(), in_.calls)) {
+        target_met(*in_.request.target, records.back(), calls_of_target())) {
       return fmt::format("the target metric is met by {}: {}", records.back().name(),
                          to_string(*in_.request.target));
     }
@@ -80,6 +80,16 @@ class OptimizeLoop {
       return fmt::format("the GPU budget of {} is used up", format_duration(in_.request.budget_s));
     }
     return stop_reason(records, in_.request, in_.scope);
+  }
+
+  // A target that names no cells is meant for every cell in scope.
+  std::vector<CapturedCall> calls_of_target() const {
+    if (in_.scope.empty() || !in_.request.target->conditions.empty()) return in_.calls;
+    std::vector<CapturedCall> scoped;
+    for (const CapturedCall& call : in_.calls) {
+      if (in_.scope.count(call.id) > 0) scoped.push_back(call);
+    }
+    return scoped;
   }
 
   Step step(const std::string& name, std::vector<std::string> parts) const {

@@ -107,7 +107,7 @@ Result<std::vector<FileComparison>> measure_files(const RunOptions& options,
   if (!old_text) return tl::unexpected(old_text.error());
   auto new_text = kernel_text(variant_file, {});
   if (!new_text) return tl::unexpected(new_text.error());
-  auto by_hand = calls_by_hand(*request);
+  auto by_hand = calls_by_hand(*request, bench.checkout, *kernel);
   if (!by_hand) return tl::unexpected(by_hand.error());
 
   auto sandbox = make_sandbox(bench, "measure-" + kernel->name, cancel, listener);
@@ -125,7 +125,8 @@ Result<std::vector<FileComparison>> measure_files(const RunOptions& options,
   // What op files usually import; what is absent is passed over.
   keep_python_warm(bench, {"torch", "torch._dynamo", "triton", "triton.language", "transformers"});
   listener.say("capturing the calls of the cells");
-  auto cells = capture_cells(bench, *sandbox, sides[0], *kernel, *request, std::move(*by_hand));
+  auto cells =
+      capture_cells(bench, *sandbox, sides[0], *kernel, *request, std::move(by_hand->calls));
   if (!cells) return tl::unexpected(cells.error());
   return compare_repeatedly(bench, sides, replayable(cells->calls.calls), *request, repeat,
                             listener);

@@ -12,6 +12,7 @@
 #include "core/checkout/checkout.h"
 #include "core/checkout/preflight.h"
 #include "core/measure/op_time.h"
+#include "core/pipeline/earlier_run.h"
 #include "core/pipeline/listener.h"
 #include "core/pipeline/run_options.h"
 #include "core/process/process.h"
@@ -20,25 +21,17 @@
 
 namespace lwb {
 
-// How far a command goes.
-enum class LastStage {
-  kProfile,
-  kOptimize,
-  kFinalize,
-  kFinalizeWinner,  // goes on with a run that has a winner, by that run's own request; kUsage without
-};
-
 struct RunOutcome {
   // PROFILED, NO_HEADROOM, NO_WINNER, WINNER, DECLINED, APPLIED, NOT_APPLIED, REVERTED
   std::string outcome;
   std::string sentence;
   int exit_code = 0;
-  Json state;  // the fold of the journal
+  Json state;                     // the fold of the journal
   Json summary = Json::object();  // before and after, where a winner went through the gates
 };
 
-Result<RunOutcome> run_pipeline(const RunOptions& options, LastStage last, const CancelToken& cancel,
-                                const Listener& listener);
+Result<RunOutcome> run_pipeline(const RunOptions& options, LastStage last,
+                                const CancelToken& cancel, const Listener& listener);
 
 // The living process that runs, or waits to run, this kernel of the checkout; nothing when there is
 // none. `work_area` as in RunOptions.
@@ -57,8 +50,8 @@ struct FileComparison {
   Measurement measurement;
   Json json() const;
 };
-// One comparison for each of `repeat` measurements, each in fresh processes with data of its own: how
-// well verdicts repeat.
+// One comparison for each of `repeat` measurements, each in fresh processes with data of its own:
+// how well verdicts repeat.
 Result<std::vector<FileComparison>> measure_files(const RunOptions& options,
                                                   const std::string& variant_file,
                                                   const std::string& against_file, int repeat,

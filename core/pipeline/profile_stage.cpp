@@ -20,9 +20,9 @@ class ProfileStage {
 
   Result<ProfileResult> run() {
     using Part = Result<void> (ProfileStage::*)();
-    for (const Part part : {&ProfileStage::capture, &ProfileStage::choose_scope,
-                            &ProfileStage::trace, &ProfileStage::stock, &ProfileStage::baseline,
-                            &ProfileStage::diagnose, &ProfileStage::write}) {
+    for (const Part part :
+         {&ProfileStage::cells, &ProfileStage::trace, &ProfileStage::stock, &ProfileStage::baseline,
+          &ProfileStage::diagnose, &ProfileStage::write}) {
       if (auto done = (this->*part)(); !done) return tl::unexpected(done.error());
     }
     return result_;
@@ -30,42 +30,25 @@ class ProfileStage {
 
  private:
   Step step(const std::string& name, std::vector<std::string> parts = {}) const {
-    parts.push_back(in_.environment_key);
-    parts.push_back(in_.original.sha256);
-    parts.push_back(to_json(in_.request).dump());
-    return {"profile", name, step_key(parts)};
+    return profile_step(name, std::move(parts), in_.environment_key, in_.original.sha256,
+                        in_.request);
   }
 
-  Result<void> capture() {
-    auto cells = run_step(
-        session_, step("capture the calls"),
-        [&] {
-          return capture_cells(in_.bench, in_.sandbox, in_.original, in_.kernel, in_.request,
-                               in_.by_hand);
-        },
-        [](const CaptureResult& r) { return to_json(r); }, capture_result_from_json);
-    if (!cells) return tl::unexpected(cells.error());
-    result_.cells = std::move(*cells);
-    for (const CapturedCall& call : result_.cells.calls.calls) {
-      if (call.replayable) result_.calls.push_back(call);
-    }
-    if (result_.calls.empty()) {
-      return fail(ErrorKind::kPreflight,
-                  fmt::format("None of the calls of {} can be replayed: {}", in_.kernel.name,
-                              result_.cells.calls.calls.empty()
-                                  ? "no cell made one"
-                                  : result_.cells.calls.calls.front().why_not));
+  // They were found before there was a journal; now they are part of it.
+  Result<void> cells() {
+    result_.cells = in_.cells.captured;
+    result_.calls = in_.cells.calls;
+    result_.scope = in_.cells.scope;
+    const Step here = capture_step(in_.environment_key, in_.original.sha256, in_.request);
+    if (finished_step(session_.journal, here) == nullptr) {
+      if (auto begun = begin_step(session_, here); !begun) return begun;
+      if (auto ended = end_step(session_, here, in_.cells.wall, to_json(in_.cells.captured));
+          !ended) {
+        return ended;
+      }
     }
     return write_file_atomically(session_.workspace.calls(),
                                  to_json(result_.cells.calls).dump(1) + "\n");
-  }
-
-  Result<void> choose_scope() {
-    if (in_.request.scope.conditions.empty()) return {};
-    auto chosen = calls_in_scope(result_.cells.calls, in_.request.scope.conditions);
-    if (!chosen) return tl::unexpected(chosen.error());
-    result_.scope.insert(chosen->begin(), chosen->end());
-    return {};
   }
 
   Result<void> trace() {

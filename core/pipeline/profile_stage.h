@@ -9,6 +9,7 @@
 #include "core/measure/capture.h"
 #include "core/measure/stock.h"
 #include "core/optimize/loop.h"
+#include "core/pipeline/cells.h"
 #include "core/pipeline/workbench.h"
 #include "core/profile/launch_trace.h"
 #include "core/profile/roofline.h"
@@ -39,7 +40,7 @@ struct ProfileInputs {
   const Gpu& gpu;
   Side original;
   std::string environment_key;
-  std::vector<CapturedCall> by_hand;
+  Cells cells;
 };
 
 Result<ProfileResult> profile_stage(Session& session, const ProfileInputs& inputs);

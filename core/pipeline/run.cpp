@@ -12,6 +12,8 @@
 #include "core/checkout/git.h"
 #include "core/optimize/loop.h"
 #include "core/optimize/notebook.h"
+#include "core/pipeline/cells.h"
+#include "core/pipeline/earlier_run.h"
 #include "core/pipeline/finalize_stage.h"
 #include "core/pipeline/pipeline.h"
 #include "core/pipeline/profile_document.h"
@@ -35,7 +37,8 @@ class Run {
 
   Result<RunOutcome> go() {
     using Part = Result<void> (Run::*)();
-    for (const Part part : {&Run::open, &Run::preflight, &Run::open_journal, &Run::snapshot}) {
+    for (const Part part : {&Run::open, &Run::lock, &Run::preflight, &Run::begin_from,
+                            &Run::find_cells_first, &Run::open_journal}) {
       if (auto done = (this->*part)(); !done) return failed(done.error());
     }
     auto outcome = stages();
@@ -61,43 +64,47 @@ class Run {
     request_ = std::move(*request);
     workspace_ = {bench_->checkout.workspace(request_.kernel), request_.kernel};
     if (last_ == LastStage::kFinalizeWinner) {
-      if (auto taken = take_request_of_winner(); !taken) return taken;
+      auto earlier = request_of_winner(workspace_, request_, bench_->checkout.root);
+      if (!earlier) return tl::unexpected(earlier.error());
+      request_ = std::move(*earlier);
     }
+    if (auto found = take_kernel(); !found) return found;
+    return read_calls_file();
+  }
+
+  Result<void> take_kernel() {
     auto kernel = find_kernel(bench_->kernels, request_.kernel);
     if (!kernel) return tl::unexpected(kernel.error());
     kernel_ = std::move(*kernel);
-    if (!kernel_.ready) {
-      return fail(ErrorKind::kPreflight,
-                  fmt::format("{} cannot be optimized: {}.", kernel_.name, kernel_.reason));
+    if (kernel_.ready) return {};
+    return fail(ErrorKind::kPreflight,
+                fmt::format("{} cannot be optimized: {}; lwb kernels lists those that can.",
+                            kernel_.name, kernel_.reason));
+  }
+
+  // Read now, so that a malformed file stops the run before anything is started. A run that is
+  // finalized has its calls in the journal, whatever became of the file.
+  Result<void> read_calls_file() {
+    by_hand_ = calls_by_hand(request_, bench_->checkout, kernel_);
+    const bool in_journal = last_ == LastStage::kFinalizeWinner;
+    if (!by_hand_) return in_journal ? Result<void>{} : tl::unexpected(by_hand_.error());
+    if (!in_journal) {
+      request_.calls_sha256 = by_hand_->sha256;
+    } else if (by_hand_->sha256 != request_.calls_sha256) {
+      by_hand_ =
+          fail(ErrorKind::kUsage,
+               fmt::format("The calls file {} was changed since the run of {} began; lwb run "
+                           "begins a new one.",
+                           request_.calls_file, kernel_.name));
     }
-    // Read now, so that a malformed file stops the run before anything is started.
-    auto calls = calls_by_hand(request_);
-    if (!calls) return tl::unexpected(calls.error());
-    by_hand_ = std::move(*calls);
     return {};
   }
 
-  Result<void> take_request_of_winner() {
-    const bool there = fs::exists(workspace_.journal());
-    auto events = there ? read_journal(workspace_.journal()) : std::vector<Event>{};
-    if (!events) return tl::unexpected(events.error());
-    const RunState state = fold(*events);
-    if (get_string(state.winner, "variant").empty()) {
-      return fail(
-          ErrorKind::kUsage,
-          fmt::format("There is no winner of {} in {} to finalize; lwb optimize looks for one.",
-                      request_.kernel, bench_->checkout.root.string()));
+  Result<void> lock() {
+    if (auto locked = lock_checkout(*bench_, kernel_.name, cancel_, listener_); !locked) {
+      return locked;
     }
-    auto earlier = request_from_json(state.request);
-    if (!earlier) return tl::unexpected(earlier.error());
-    // How to go on is said now; what was measured stays as it was asked for then.
-    earlier->autonomy = request_.autonomy;
-    earlier->pull_request = request_.pull_request;
-    earlier->accept_known_failures = request_.accept_known_failures;
-    earlier->update_benchmark_csv = request_.update_benchmark_csv;
-    earlier->import_from_source = request_.import_from_source || earlier->import_from_source;
-    request_ = std::move(*earlier);
-    return {};
+    return take_kernel();  // parsed again where another run has changed it meanwhile
   }
 
   Result<void> preflight() {
@@ -109,31 +116,70 @@ class Run {
                                  request_, *sandbox_);
     if (!checked) return tl::unexpected(checked.error());
     preflight_ = std::move(*checked);
-    std::string failures;
-    for (const Check& check : preflight_.checks) {
-      if (check.state == Check::kFailed || check.state == Check::kWarning) {
-        listener_.say((check.state == Check::kFailed ? "failed: " : "warning: ") + check.sentence +
-                      (check.fix.empty() ? "" : " " + check.fix));
-      }
-      if (check.state == Check::kFailed) failures += check.sentence + "\n" + check.details + "\n";
-    }
-    if (!preflight_.passed()) {
-      return fail(ErrorKind::kPreflight,
-                  fmt::format("Pre-flight failed for {}; mend what is listed and start again.",
-                              kernel_.name),
-                  failures);
-    }
+    if (auto passed = tell_checks(); !passed) return passed;
     keep_python_warm(*bench_, preflight_.imports);
     return lock_gpu(*bench_, kernel_.name, cancel_, listener_);
+  }
+
+  // The last sentence names the first check that failed: it is what has to be mended first.
+  Result<void> tell_checks() {
+    const Check* first = nullptr;
+    int count = 0;
+    std::string failures;
+    for (const Check& check : preflight_.checks) {
+      const bool failed = check.state == Check::kFailed;
+      if (failed || check.state == Check::kWarning) {
+        listener_.say((failed ? "failed: " : "warning: ") + check.sentence +
+                      (check.fix.empty() ? "" : " " + check.fix));
+      }
+      if (!failed) continue;
+      if (first == nullptr) first = &check;
+      ++count;
+      if (!check.details.empty()) failures += check.sentence + "\n" + check.details + "\n";
+    }
+    if (first == nullptr) return {};
+    return fail(ErrorKind::kPreflight,
+                fmt::format("Pre-flight failed for {}{}: {} {}", kernel_.name,
+                            count > 1 ? fmt::format(" at {} checks, first", count) : "",
+                            first->sentence, first->fix),
+                failures);
+  }
+
+  // What the run starts from: the kernel file's text and its model, in the sandbox.
+  Result<void> begin_from() {
+    auto earlier = look_at_earlier_run(workspace_, bench_->checkout.op_file(kernel_.name), request_,
+                                       last_, listener_.say);
+    if (!earlier) return tl::unexpected(earlier.error());
+    earlier_ = std::move(*earlier);
+    const std::string& text = earlier_.original_text;
+    if (auto put = sandbox_->put_kernel(kernel_.name, text); !put) return put;
+    auto side = sandbox_->add_side("v0", kernel_.name, text);
+    if (!side) return tl::unexpected(side.error());
+    original_ = side_of(*side);
+    if (!earlier_.holds_winner) return {};
+    // The package was parsed with the winner in it.
+    auto model = parse_source(*bench_->runner, bench_->tools, original_.file, original_.module);
+    if (!model) return tl::unexpected(model.error());
+    original_model_ = std::move(*model);
+    return {};
+  }
+
+  Result<void> find_cells_first() {
+    if (!earlier_.goes_on)
+      listener_.progress({"pre-flight", "capturing the calls of the cells", 0, 0});
+    auto cells = find_cells(
+        {*bench_, *sandbox_, original_, kernel_, request_, environment_key(), std::move(by_hand_)},
+        earlier_.events);
+    if (!cells) return tl::unexpected(cells.error());
+    cells_ = std::move(*cells);
+    return {};
   }
 
   // -------------------------------------------------------------------------- workspace, journal
 
   Result<void> open_journal() {
-    if (auto text = take_original_text(); !text) return text;
-    auto kept = keep_earlier_run();
-    if (!kept) return tl::unexpected(kept.error());
     if (auto made = create_workspace(workspace_); !made) return made;
+    if (auto kept = keep_earlier_run(); !kept) return kept;
     if (auto excluded =
             exclude_workspace(*bench_->runner, bench_->tools.environment, bench_->checkout.root);
         !excluded) {
@@ -142,99 +188,36 @@ class Run {
     auto journal = Journal::open(workspace_.journal());
     if (!journal) return tl::unexpected(journal.error());
     journal_ = std::move(*journal);
-    if (*kept) return bench_->runner->attach(&journal_);
-    if (auto written =
-            journal_.append("run_started", {{"schema", kJournalSchema},
-                                            {"program", LWB_VERSION},
-                                            {"kernel", kernel_.name},
-                                            {"checkout", bench_->checkout.root.string()},
-                                            {"request", to_json(request_)},
-                                            {"recorded_on", bench_->runner->recorded_on()},
-                                            {"original_sha256", sha256_hex(original_text_)}});
-        !written) {
-      return written;
-    }
+    if (auto started = earlier_.goes_on ? Result<void>{} : journal_start(); !started)
+      return started;
     if (auto attached = bench_->runner->attach(&journal_); !attached) return attached;
-    return journal_.append("preflight", preflight_.json());
-  }
-
-  // The kernel file as the user has it. Where an earlier start of the same run was ended after it
-  // had written the winner, the text from before is what the run goes on with.
-  Result<void> take_original_text() {
-    const fs::path file = bench_->checkout.op_file(kernel_.name);
-    auto text = read_file(file);
-    if (!text) return tl::unexpected(text.error());
-    original_text_ = std::move(*text);
-    if (!fs::exists(workspace_.journal())) return {};
-    auto journal = Journal::open(workspace_.journal());
-    if (!journal || fold(journal->events()).finished) return {};
-    auto state = state_of_apply(*journal, file);
-    if (!state) return tl::unexpected(state.error());
-    if (*state != ApplyState::kNever) listener_.say(describe(*state, file));
-    if (*state != ApplyState::kApplied && *state != ApplyState::kReverted) return {};
-    auto before = read_file(workspace_.original());
-    if (!before) return tl::unexpected(before.error());
-    present_text_ = std::exchange(original_text_, std::move(*before));
-    return {};
-  }
-
-  // Whether this command goes on where a run with this outcome ended ("" : it did not end).
-  bool goes_on_after(const std::string& outcome) const {
-    if (outcome.empty()) return true;
-    if (last_ == LastStage::kOptimize) return outcome == "PROFILED";
-    if (last_ == LastStage::kProfile) return false;
-    return outcome == "PROFILED" || outcome == "WINNER";
-  }
-
-  // What decides the measurements; how a run is approved and what is done with its winner may
-  // change from one start to the next.
-  static Json what_is_measured(Json request) {
-    for (const char* key :
-         {"autonomy", "pull_request", "accept_known_failures", "update_benchmark_csv"}) {
-      request.erase(key);
+    if (!earlier_.goes_on) {
+      if (auto told = journal_.append("preflight", preflight_.json()); !told) return told;
     }
-    return request;
+    return write_file_atomically(workspace_.original(), earlier_.original_text);
   }
 
-  // True: the journal in place is of this request and can be gone on with.
-  Result<bool> keep_earlier_run() {
-    if (!fs::exists(workspace_.journal())) return false;
-    auto events = read_journal(workspace_.journal());
-    if (events) {
-      const RunState state = fold(*events);
-      std::string snapshot;
-      for (const Event& event : *events) {
-        if (event.type == "run_started") snapshot = get_string(event.data, "original_sha256");
-      }
-      if (goes_on_after(state.finished ? state.outcome : "") &&
-          what_is_measured(state.request) == what_is_measured(to_json(request_)) &&
-          snapshot == sha256_hex(original_text_)) {
-        listener_.say("going on with the run that stands in " + workspace_.root.string());
-        return true;
-      }
+  Result<void> keep_earlier_run() {
+    if (!earlier_.is_there) return {};
+    if (earlier_.goes_on) {
+      listener_.say("going on with the run that stands in " + workspace_.root.string());
+      return {};
     }
-    // Another request: it begins with what the file holds now.
-    if (present_text_) original_text_ = *std::exchange(present_text_, std::nullopt);
     auto archived = archive_run(workspace_);
     if (!archived) return tl::unexpected(archived.error());
     listener_.say("the earlier run was kept in " + archived->string());
-    return false;
+    return create_workspace(workspace_);
   }
 
-  Result<void> snapshot() {
-    if (auto saved = write_file_atomically(workspace_.original(), original_text_); !saved) {
-      return saved;
-    }
-    if (auto put = sandbox_->put_kernel(kernel_.name, original_text_); !put) return put;
-    auto side = sandbox_->add_side("v0", kernel_.name, original_text_);
-    if (!side) return tl::unexpected(side.error());
-    original_ = side_of(*side);
-    if (!present_text_) return {};
-    // The package was parsed with the winner in it.
-    auto model = parse_source(*bench_->runner, bench_->tools, original_.file, original_.module);
-    if (!model) return tl::unexpected(model.error());
-    original_model_ = std::move(*model);
-    return {};
+  Result<void> journal_start() {
+    return journal_.append("run_started",
+                           {{"schema", kJournalSchema},
+                            {"program", LWB_VERSION},
+                            {"kernel", kernel_.name},
+                            {"checkout", bench_->checkout.root.string()},
+                            {"request", to_json(request_)},
+                            {"recorded_on", bench_->runner->recorded_on()},
+                            {"original_sha256", sha256_hex(earlier_.original_text)}});
   }
 
   // -------------------------------------------------------------------------------------- stages
@@ -266,7 +249,7 @@ class Run {
       return fail(ErrorKind::kInternal, "The kernel's module is not in the parsed package.");
     }
     const ProfileInputs inputs{*bench_,        *sandbox_, request_,          kernel_, *model,
-                               preflight_.gpu, original_, environment_key(), by_hand_};
+                               preflight_.gpu, original_, environment_key(), cells_};
     auto profile = profile_stage(shared, inputs);
     if (!profile) return tl::unexpected(profile.error());
     listener_.say(profile->roof.diagnosis);
@@ -296,7 +279,7 @@ class Run {
                                 request_,
                                 kernel_,
                                 preflight_.gpu,
-                                original_text_,
+                                earlier_.original_text,
                                 environment_key(),
                                 profile,
                                 optimized,
@@ -329,7 +312,7 @@ class Run {
   OptimizeInputs optimize_inputs(const SourceModel& model, const ProfileResult& profile) {
     OptimizeInputs inputs;
     inputs.request = request_;
-    inputs.original_text = original_text_;
+    inputs.original_text = earlier_.original_text;
     inputs.model = model;
     inputs.trace = profile.trace;
     inputs.calls = profile.calls;
@@ -355,7 +338,7 @@ class Run {
         return tl::unexpected(put.error());
       }
       auto report = run_stock_benchmark(*bench_, *sandbox_, kernel_, workspace_, number);
-      if (auto back = sandbox_->put_kernel(kernel_.name, original_text_); !back) {
+      if (auto back = sandbox_->put_kernel(kernel_.name, earlier_.original_text); !back) {
         return tl::unexpected(back.error());
       }
       return report;
@@ -440,13 +423,13 @@ class Run {
   std::unique_ptr<Workbench> bench_;
   Request request_;
   KernelEntry kernel_;
-  std::vector<CapturedCall> by_hand_;
+  Result<CallsFile> by_hand_;
   std::unique_ptr<Sandbox> sandbox_;
   Preflight preflight_;
   Workspace workspace_;
   Journal journal_;
-  std::string original_text_;
-  std::optional<std::string> present_text_;  // where the file holds the winner already
+  EarlierRun earlier_;
+  Cells cells_;
   std::optional<SourceModel> original_model_;
   Side original_;
   std::vector<std::unique_ptr<ApprovalSource>> owned_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "core/base/text.h"
@@ -51,6 +52,31 @@ Result<void> apply_choices(const RunOptions& options, Request& request) {
   return {};
 }
 
+// Numbers that a command line or a form can hold and no measurement can use.
+Result<void> check_numbers(const RunOptions& options) {
+  for (const double x : options.x_values) {
+    if (std::isfinite(x) && x > 0) continue;
+    return fail(ErrorKind::kUsage,
+                fmt::format("--x {} is no size; give numbers above 0, such as 2048,8192.", x));
+  }
+  if (!std::isfinite(options.budget_s) || options.budget_s < 0) {
+    return fail(ErrorKind::kUsage,
+                fmt::format("--budget-s {} is no time; give a number of seconds above 0.",
+                            options.budget_s));
+  }
+  if (options.max_variants < 0) {
+    return fail(ErrorKind::kUsage,
+                fmt::format("--max-variants {} is no number of variants; give at least 1.",
+                            options.max_variants));
+  }
+  for (const std::string& model : options.models) {
+    if (!trim(model).empty()) continue;
+    return fail(ErrorKind::kUsage,
+                "--models holds an empty name; give names with a comma between, such as A,B.");
+  }
+  return {};
+}
+
 void apply_plain(const RunOptions& options, Request& request) {
   if (!options.kernel.empty()) request.kernel = options.kernel;
   if (options.autonomous) request.autonomy = Autonomy::kAutonomous;
@@ -81,6 +107,7 @@ Result<Request> build_request(const RunOptions& options, const std::vector<std::
   if (auto applied = apply_choices(options, request); !applied) {
     return tl::unexpected(applied.error());
   }
+  if (auto right = check_numbers(options); !right) return tl::unexpected(right.error());
   apply_plain(options, request);
   if (request.kernel.empty()) {
     return fail(ErrorKind::kUsage,

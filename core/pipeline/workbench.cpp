@@ -96,6 +96,15 @@ Result<void> choose_seam(Workbench& bench, const RunOptions& options, const Canc
   return {};
 }
 
+Result<void> parse(Workbench& bench) {
+  auto model =
+      parse_package(*bench.runner, bench.tools, bench.checkout.root, bench.checkout.package);
+  if (!model) return tl::unexpected(model.error());
+  bench.model = std::move(*model);
+  bench.kernels = list_kernels(bench.checkout, bench.model);
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> Workbench::kernel_names() const {
@@ -131,11 +140,7 @@ Result<std::unique_ptr<Workbench>> open_workbench(const RunOptions& options,
   if (auto chosen = choose_seam(*bench, options, cancel); !chosen) {
     return tl::unexpected(chosen.error());
   }
-  auto model =
-      parse_package(*bench->runner, bench->tools, bench->checkout.root, bench->checkout.package);
-  if (!model) return tl::unexpected(model.error());
-  bench->model = std::move(*model);
-  bench->kernels = list_kernels(bench->checkout, bench->model);
+  if (auto parsed = parse(*bench); !parsed) return tl::unexpected(parsed.error());
   return bench;
 }
 
@@ -144,7 +149,25 @@ std::optional<LockOwner> run_in_progress(const fs::path& checkout, const std::st
   std::error_code error;
   const fs::path root = fs::weakly_canonical(checkout, error);
   const fs::path area = work_area.empty() ? default_area(root) : fs::absolute(work_area);
-  return lock_holder(area / (kernel + ".lock"));
+  if (auto owner = lock_holder(area / (kernel + ".lock"))) return owner;
+  const auto file = checkout_lock_file(root);  // a run with a work area of its own
+  auto owner = file ? lock_holder(*file) : std::nullopt;
+  return owner && owner->kernel == kernel ? owner : std::nullopt;
+}
+
+Result<void> lock_checkout(Workbench& bench, const std::string& kernel, const CancelToken& cancel,
+                           const Listener& listener) {
+  auto file = checkout_lock_file(bench.checkout.root);
+  if (!file) return tl::unexpected(file.error());
+  auto lock = Lock::take(*file, kernel, cancel, [&](const LockOwner& owner) {
+    listener.say("waiting for the checkout, which is used by " + describe(owner));
+  });
+  if (!lock) return tl::unexpected(lock.error());
+  bench.locks.push_back(std::move(*lock));
+  const SourceModel* parsed = bench.model.module(bench.checkout.op_module(kernel));
+  const auto present = read_file(bench.checkout.op_file(kernel));
+  if (parsed != nullptr && present && *present == parsed->text) return {};
+  return parse(bench);
 }
 
 Result<Sandbox> make_sandbox(Workbench& bench, const std::string& purpose,
@@ -189,11 +212,34 @@ Side side_of(const PackageSide& side) {
   return {side.name, side.src, side.module, side.file, side.sha256};
 }
 
-Result<std::vector<CapturedCall>> calls_by_hand(const Request& request) {
-  if (request.calls_file.empty()) return std::vector<CapturedCall>{};
+Result<CallsFile> calls_by_hand(const Request& request, const Checkout& checkout,
+                                const KernelEntry& kernel) {
+  if (request.calls_file.empty()) return CallsFile{};
   auto file = read_calls(request.calls_file);
-  if (!file) return tl::unexpected(file.error());
-  return std::move(file->calls);
+  if (!file) return file;
+  if (!file->kernel.empty() && file->kernel != kernel.name) {
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("The calls file {} is for the kernel {}, not for {}; give the file that "
+                    "was written for {}, or correct its member \"kernel\".",
+                    request.calls_file, file->kernel, kernel.name, kernel.name));
+  }
+  const std::string module = checkout.op_module(kernel.name);
+  for (const CapturedCall& call : file->calls) {
+    const Json& function = get_object(call.json, "function");
+    const std::string name = get_string(function, "qualname");
+    const auto& known = kernel.autograd_functions;
+    if (get_string(function, "module") == module &&
+        std::find(known.begin(), known.end(), name) != known.end()) {
+      continue;
+    }
+    return fail(ErrorKind::kUsage,
+                fmt::format("The call \"{}\" of the calls file {} is of {}.{}, which is no "
+                            "autograd.Function of {}; that has {}.",
+                            call.id, request.calls_file, get_string(function, "module"), name,
+                            module, known.empty() ? "none" : join(known, ", ")));
+  }
+  return file;
 }
 
 Result<CaptureResult> capture_cells(Workbench& bench, const Sandbox& sandbox, const Side& original,
@@ -208,7 +254,20 @@ Result<CaptureResult> capture_cells(Workbench& bench, const Sandbox& sandbox, co
   job.x_values = request.x_values;
   auto captured = capture_calls(*bench.runner, bench.tools, job);
   if (!captured) return captured;
-  for (CapturedCall& call : by_hand) captured->calls.calls.push_back(std::move(call));
+  auto& calls = captured->calls.calls;
+  for (CapturedCall& call : by_hand) {
+    const auto same = std::find_if(calls.begin(), calls.end(),
+                                   [&](const CapturedCall& c) { return c.id == call.id; });
+    if (same == calls.end()) {
+      calls.push_back(std::move(call));
+    } else if (same->json != call.json) {
+      return fail(
+          ErrorKind::kUsage,
+          fmt::format("The calls file {} has a call \"{}\", which is the name of a captured "
+                      "call with other arguments; give it an id of its own.",
+                      request.calls_file, call.id));
+    }
+  }
   return captured;
 }
 

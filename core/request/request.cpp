@@ -95,11 +95,22 @@ Json to_json(const Request& request) {
           {"models", request.models},
           {"x", request.x_values},
           {"calls_file", request.calls_file},
+          {"calls_sha256", request.calls_sha256},
           {"budget_s", request.budget_s},
           {"pull_request", request.pull_request},
           {"accept_known_failures", request.accept_known_failures},
           {"import_from_source", request.import_from_source},
           {"update_benchmark_csv", request.update_benchmark_csv}};
+}
+
+Json what_is_measured(Json request) {
+  for (const char* key : {"autonomy", "pull_request", "accept_known_failures",
+                          "update_benchmark_csv", "calls_file"}) {
+    request.erase(key);
+  }
+  // Absent in journals from before the content of the calls file counted.
+  if (get_string(request, "calls_sha256").empty()) request.erase("calls_sha256");
+  return request;
 }
 
 Result<Request> request_from_json(const Json& json) {
@@ -139,6 +150,7 @@ Result<Request> request_from_json(const Json& json) {
     if (x.is_number()) request.x_values.push_back(x.get<double>());
   }
   request.calls_file = get_string(json, "calls_file");
+  request.calls_sha256 = get_string(json, "calls_sha256");
   request.budget_s = get_number(json, "budget_s");
   request.pull_request = get_bool(json, "pull_request", true);
   request.accept_known_failures = get_bool(json, "accept_known_failures");

@@ -56,6 +56,7 @@ struct Request {
   std::vector<std::string> models;  // registry names; empty: the default choice
   std::vector<double> x_values;     // empty: the default choice
   std::string calls_file;           // absolute path, empty: none
+  std::string calls_sha256;         // of that file as it was read
   double budget_s = 0;              // GPU seconds; 0: no bound
   bool pull_request = true;
   bool accept_known_failures = false;
@@ -69,6 +70,9 @@ std::string to_string(const Scope&);
 std::string to_string(const TargetMetric&);
 Json to_json(const Request&);
 Result<Request> request_from_json(const Json&);
+// Of a request's JSON, what decides the measurements: who approves and what is done with the winner
+// may change from one start of a run to the next, and a calls file may lie elsewhere.
+Json what_is_measured(Json request);
 
 // What the sentence parser understood, field by field, and what it did not.
 struct ParsedSentence {

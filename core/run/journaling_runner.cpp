@@ -17,6 +17,7 @@ std::string tail(const std::string& text) {
 }  // namespace
 
 Result<void> JournalingRunner::attach(Journal* journal) {
+  const std::lock_guard guard(mutex_);
   journal_ = journal;
   for (Json& data : std::exchange(early_, {})) {
     if (auto written = journal_->append("process", std::move(data)); !written) return written;
@@ -34,6 +35,7 @@ Result<ProcessOutcome> JournalingRunner::run(const ProcessSpec& spec, const Line
             {"seconds", static_cast<double>(outcome->wall.count()) / 1e3}};
   if (!outcome->ok()) data["tail"] = tail(outcome->err);
   if (outcome->recorded) data["recorded_on"] = outcome->recorded_on;
+  const std::lock_guard guard(mutex_);
   if (journal_ == nullptr) {
     early_.push_back(std::move(data));
     return outcome;

@@ -192,11 +192,10 @@ std::optional<LockOwner> lock_holder(const fs::path& file) {
   return is_free ? std::nullopt : read_record(file);
 }
 
-fs::path checkout_lock_file(const fs::path& workspaces) {
-  return workspaces / ".lwb-lock";
-}
+namespace {
 
-Result<fs::path> gpu_lock_file(const std::string& uuid, const fs::path& folder) {
+// The folder that all users share, made when it is missing.
+Result<void> make_lock_folder(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0777) == 0) {
     if (::chmod(folder.c_str(), 01777) != 0)
       return cannot("shared with other users", folder, errno);
@@ -207,6 +206,20 @@ Result<fs::path> gpu_lock_file(const std::string& uuid, const fs::path& folder) 
   if (::lstat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) {
     return cannot("used as a folder", folder, ENOTDIR);
   }
+  return {};
+}
+
+}  // namespace
+
+Result<fs::path> checkout_lock_file(const fs::path& root, const fs::path& folder) {
+  struct stat facts {};
+  if (::stat(root.c_str(), &facts) != 0) return cannot("named for the checkout", root, errno);
+  if (auto made = make_lock_folder(folder); !made) return tl::unexpected(made.error());
+  return folder / fmt::format("checkout-{:x}-{:x}.lock", facts.st_dev, facts.st_ino);
+}
+
+Result<fs::path> gpu_lock_file(const std::string& uuid, const fs::path& folder) {
+  if (auto made = make_lock_folder(folder); !made) return tl::unexpected(made.error());
   std::string name;  // a UUID as the driver prints it; anything else cannot leave the folder
   for (const char c : uuid) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';

@@ -58,13 +58,18 @@ class Lock {
 // Who holds the lock now, if anybody does; for looking at it without taking it.
 std::optional<LockOwner> lock_holder(const std::filesystem::path& file);
 
-// The lock file of a checkout: beside the kernels' workspaces, so that two kernels of one checkout
-// do not run at once.
-std::filesystem::path checkout_lock_file(const std::filesystem::path& workspaces);
+// Where the locks of this machine lie, for all users.
+inline constexpr const char* kLockFolder = "/tmp/liger-workbench-locks";
 
-// The lock file of a GPU, named by its UUID in a folder that all users share; makes the folder
-// (mode 1777) when it is missing.
-Result<std::filesystem::path> gpu_lock_file(
-    const std::string& uuid, const std::filesystem::path& folder = "/tmp/liger-workbench-locks");
+// The lock file of a checkout: whatever the kernel, the work area and the path by which it was
+// named, two runs never write one tree at once. Outside of the tree, where nothing but a workspace
+// and the winner may be written (spec section 9), and which may be read-only. The folder is known
+// by its device and inode, so links and mounts of it are the same. Makes `folder` (mode 1777).
+Result<std::filesystem::path> checkout_lock_file(const std::filesystem::path& root,
+                                                 const std::filesystem::path& folder = kLockFolder);
+
+// The lock file of a GPU, named by its UUID; makes `folder` (mode 1777) when it is missing.
+Result<std::filesystem::path> gpu_lock_file(const std::string& uuid,
+                                            const std::filesystem::path& folder = kLockFolder);
 
 }  // namespace lwb

@@ -12,9 +12,9 @@ std::string step_key(const std::vector<std::string>& parts) {
   return sha256_hex(all).substr(0, 24);
 }
 
-const Json* finished_step(const Journal& journal, const Step& step) {
+const Json* finished_step(const std::vector<Event>& events, const Step& step) {
   const Json* found = nullptr;
-  for (const Event& event : journal.events()) {
+  for (const Event& event : events) {
     if (event.type == "step_done" && get_string(event.data, "step") == step.name &&
         get_string(event.data, "key") == step.key && event.data.contains("result")) {
       found = &event.data.at("result");
@@ -24,8 +24,8 @@ const Json* finished_step(const Journal& journal, const Step& step) {
 }
 
 Result<void> begin_step(Session& session, const Step& step) {
-  return session.journal.append(
-      "step_started", {{"stage", step.stage}, {"step", step.name}, {"key", step.key}});
+  return session.journal.append("step_started",
+                                {{"stage", step.stage}, {"step", step.name}, {"key", step.key}});
 }
 
 Result<void> end_step(Session& session, const Step& step, std::chrono::milliseconds wall,

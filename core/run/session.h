@@ -47,7 +47,10 @@ struct Step {
 std::string step_key(const std::vector<std::string>& parts);
 
 // The recorded result of a finished step, or nullptr.
-const Json* finished_step(const Journal& journal, const Step& step);
+const Json* finished_step(const std::vector<Event>& events, const Step& step);
+inline const Json* finished_step(const Journal& journal, const Step& step) {
+  return finished_step(journal.events(), step);
+}
 
 Result<void> begin_step(Session& session, const Step& step);
 Result<void> end_step(Session& session, const Step& step, std::chrono::milliseconds wall,

@@ -9,11 +9,22 @@
 
 namespace lwb {
 
-Result<void> create_workspace(const Workspace& workspace) {
+namespace {
+
+// Makes the folder and what is missing above it; adds those to `made`, innermost last.
+std::error_code make_folders(const fs::path& folder, std::vector<fs::path>& made) {
+  std::error_code error;
+  if (fs::is_directory(folder, error)) return {};
+  if (folder.has_parent_path() && folder.parent_path() != folder) {
+    if (const auto failed = make_folders(folder.parent_path(), made)) return failed;
+  }
+  if (fs::create_directory(folder, error)) made.push_back(folder);
+  return error;
+}
+
+Result<void> make_and_probe(const Workspace& workspace, std::vector<fs::path>& made) {
   for (const fs::path& folder : {workspace.root, workspace.benchmarks(), workspace.inbox()}) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) {
+    if (const auto error = make_folders(folder, made)) {
       return fail(ErrorKind::kPreflight,
                   fmt::format("The workspace folder {} cannot be created ({}); make the checkout "
                               "writable or free disk space.",
@@ -31,6 +42,17 @@ Result<void> create_workspace(const Workspace& workspace) {
   std::error_code ignored;
   fs::remove(probe, ignored);
   return {};
+}
+
+}  // namespace
+
+Result<void> create_workspace(const Workspace& workspace) {
+  std::vector<fs::path> made;
+  auto done = make_and_probe(workspace, made);
+  if (done) return done;
+  std::error_code ignored;  // nothing of a workspace that cannot be used stays in the checkout
+  for (auto folder = made.rbegin(); folder != made.rend(); ++folder) fs::remove(*folder, ignored);
+  return done;
 }
 
 std::vector<fs::path> archived_runs(const Workspace& workspace) {

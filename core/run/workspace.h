@@ -33,7 +33,8 @@ struct Workspace {
   std::filesystem::path runs() const { return root / "runs"; }
 };
 
-// Makes the folders. kPreflight when the place cannot be written (read-only or full disk).
+// Makes the folders. kPreflight when the place cannot be written (read-only or full disk); the
+// folders that were made for it are gone again then.
 Result<void> create_workspace(const Workspace& workspace);
 
 // Moves everything of the earlier run into runs/NNN (the next free number) and returns that folder.

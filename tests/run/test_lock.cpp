@@ -167,6 +167,21 @@ TEST_F(LockFile, AFolderThatCannotBeWrittenIsSaid) {
   EXPECT_EQ(lock.error().kind, ErrorKind::kPreflight);
 }
 
+TEST_F(LockFile, ACheckoutHasOneLockByWhateverPathItIsNamed) {
+  fs::create_directories(root_ / "checkout");
+  fs::create_directories(root_ / "other");
+  fs::create_directory_symlink(root_ / "checkout", root_ / "link");
+  const fs::path folder = root_ / "locks";
+  const auto file = checkout_lock_file(root_ / "checkout", folder);
+  ASSERT_TRUE(file.has_value()) << file.error().sentence;
+  EXPECT_EQ(file->parent_path(), folder) << "not in the user's tree";
+  EXPECT_EQ(*checkout_lock_file(root_ / "link", folder), *file);
+  EXPECT_EQ(*checkout_lock_file(root_ / "other/../checkout/", folder), *file);
+  EXPECT_NE(*checkout_lock_file(root_ / "other", folder), *file);
+  EXPECT_TRUE(fs::is_empty(root_ / "checkout"));
+  EXPECT_FALSE(checkout_lock_file(root_ / "nowhere", folder).has_value());
+}
+
 TEST_F(LockFile, GpuLocksLieInAFolderForAllUsers) {
   fs::create_directories(root_);
   const fs::path folder = root_ / "locks";
