@@ -95,11 +95,8 @@ void MainWindow::make_pages() {
   pages_->addWidget(new ProfilePage(run_));
   pages_->addWidget(new VariantsPage(run_));
   pages_->addWidget(new FinalizePage(run_));
-  connect(rail_, &PipelineRail::stage_wanted, this, [this](Stage stage) {
-    follows_ = false;
-    show_stage(stage);
-  });
-  connect(&run_, &RunView::line_wanted, this, [this] { show_stage(Stage::kOptimize); });
+  connect(rail_, &PipelineRail::stage_wanted, this, [this](Stage stage) { stay_at(stage); });
+  connect(&run_, &RunView::line_wanted, this, [this] { stay_at(Stage::kOptimize); });
   connect(new_run_, &NewRunPage::checkout_wanted, this, [this](const QString& folder) {
     folder.isEmpty() ? choose_checkout() : open_checkout_folder(folder, {}, {});
   });
@@ -168,14 +165,18 @@ void MainWindow::make_menus() {
   quit->setMenuRole(QAction::QuitRole);
 
   QMenu* run = menuBar()->addMenu(tr("&Run"));
-  add(run, tr("&New Run"), QKeySequence::New, [this] {
-    follows_ = false;
-    show_stage(Stage::kPreflight);
-  });
+  add(run, tr("&New Run"), QKeySequence::New, [this] { stay_at(Stage::kPreflight); });
   go_on_ = add(run, tr("&Go On"), QKeySequence(Qt::Key_F5), [this] { go_on(); });
   go_on_->setToolTip(tr("Start the run again where it stood"));
-  stop_ = add(run, tr("S&top"), QKeySequence(Qt::SHIFT | Qt::Key_F5), [this] { process_.stop(); });
+  stop_ = add(run, tr("S&top"), QKeySequence(Qt::SHIFT | Qt::Key_F5), [this] { stop(); });
   stop_->setToolTip(tr("End the run's children; it can be gone on with"));
+  pause_ = add(run, tr("&Pause After This Variant"), QKeySequence(Qt::CTRL | Qt::Key_P), [this] {
+    QString problem;
+    if (!run_.wish_pause(pause_->isChecked(), problem)) say(problem);
+  });
+  pause_->setObjectName(QStringLiteral("pause"));
+  pause_->setCheckable(true);
+  pause_->setToolTip(tr("The run asks before it makes the next variant; an autonomous one too"));
   run->addSeparator();
   review_ = add(run, tr("&Review What Waits…"), QKeySequence(Qt::CTRL | Qt::Key_Return),
                 [this] { review_pending(); });
@@ -195,10 +196,7 @@ void MainWindow::make_menus() {
                                      {Stage::kOptimize, tr("&Variants")},
                                      {Stage::kFinalize, tr("&Finalize")}}) {
     add(view, title, QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + number++)),
-        [this, stage = stage] {
-          follows_ = false;
-          show_stage(stage);
-        });
+        [this, stage = stage] { stay_at(stage); });
   }
   view->addSeparator();
   for (QDockWidget* dock : docks_) {
@@ -226,8 +224,7 @@ void MainWindow::make_menus() {
   }
 
   QMenu* help = menuBar()->addMenu(tr("&Help"));
-  add(help, tr("&About Liger Workbench"), {}, [this] { about(); })
-      ->setMenuRole(QAction::AboutRole);
+  add(help, tr("&About Liger Workbench"), {}, [this] { about(); })->setMenuRole(QAction::AboutRole);
   connect(help->addAction(tr("About &Qt")), &QAction::triggered, qApp, &QApplication::aboutQt);
 }
 
@@ -248,7 +245,8 @@ void MainWindow::open(const OpenRequest& request) {
     open_checkout_folder(QDir::cleanPath(QDir(request.checkout).absolutePath()), request.kernel,
                          request.replay);
   } else if (!request.replay.isEmpty()) {
-    say(tr("A recording needs the checkout that it was made on: name it before --replay, or use "
+    say(
+        tr("A recording needs the checkout that it was made on: name it before --replay, or use "
            "--sample."));
   }
 }
@@ -303,6 +301,13 @@ void MainWindow::start(const QStringList& arguments) {
   follow_stage();
 }
 
+// The run of this window, or the one that it only follows.
+void MainWindow::stop() {
+  if (process_.is_running()) return process_.stop();
+  QString problem;
+  if (!run_.stop(problem)) say(problem);
+}
+
 // With what it was asked for: in this window, or as its journal has it.
 void MainWindow::go_on() {
   if (!last_arguments_.isEmpty()) return start(last_arguments_);
@@ -339,11 +344,18 @@ void MainWindow::show_stage(Stage stage) {
   rail_->set_current(stage);
 }
 
+void MainWindow::stay_at(Stage stage) {
+  follows_ = false;
+  show_stage(stage);
+}
+
 void MainWindow::follow_stage() {
   const RunState& state = run_.state();
   const bool ours = process_.is_running();
-  stop_->setEnabled(ours);
+  stop_->setEnabled(ours || run_.is_running());
   go_on_->setEnabled(!run_.is_running() && !ours && run_.has_run() && !run_.is_archived());
+  pause_->setEnabled(run_.is_running() && !state.finished);
+  pause_->setChecked(run_.is_running() && run_.is_pause_wished());
   review_->setEnabled(run_.is_running() && !state.pending.empty());
   if (!follows_ || !run_.has_run()) return;
   Stage stage = Stage::kPreflight;
@@ -361,9 +373,9 @@ bool MainWindow::review_pending() {
   }
   dialog_ = new ApprovalDialog(run_.state().pending.front(), run_, this);
   connect(dialog_, &ApprovalDialog::decided, this,
-          [this](const std::string& id, const std::string& choice, const QString& comment) {
+          [this](const std::string& id, const ApprovalAnswer& answer) {
             QString problem;
-            if (!run_.answer(id, choice, comment, problem)) say(problem);
+            if (!run_.answer(id, answer, problem)) say(problem);
           });
   dialog_->open();
   return true;
@@ -389,8 +401,9 @@ void MainWindow::ask_before_closing() {
                               QMessageBox::NoButton, this);
   box->setObjectName(QStringLiteral("closing"));
   box->setAttribute(Qt::WA_DeleteOnClose);
-  box->setInformativeText(tr("It can be opened again and followed later; what waits for a decision "
-                             "goes on waiting."));
+  box->setInformativeText(
+      tr("It can be opened again and followed later; what waits for a decision "
+         "goes on waiting."));
   QPushButton* leave = box->addButton(tr("Leave It Running"), QMessageBox::AcceptRole);
   QPushButton* stop = box->addButton(tr("Stop It"), QMessageBox::DestructiveRole);
   QPushButton* stay = box->addButton(tr("Stay"), QMessageBox::RejectRole);

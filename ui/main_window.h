@@ -7,9 +7,9 @@
 
 #include "ui/dialogs/approval_dialog.h"
 #include "ui/frame/pipeline_rail.h"
-#include "ui/terminal_command.h"
 #include "ui/run/run_process.h"
 #include "ui/run/run_view.h"
+#include "ui/terminal_command.h"
 
 class QAction;
 class QDockWidget;
@@ -36,6 +36,8 @@ class MainWindow : public QMainWindow {
   void open(const OpenRequest& request);
   RunView& run() { return run_; }
   void show_stage(Stage stage);
+  // As when the person chooses it: the work area no longer follows the run.
+  void stay_at(Stage stage);
   // Opens the dialog for what the run waits for; false when it waits for nothing.
   bool review_pending();
   ApprovalDialog* dialog() const { return dialog_; }
@@ -54,6 +56,7 @@ class MainWindow : public QMainWindow {
   void open_sample();
   void start(const QStringList& arguments);
   void go_on();
+  void stop();
   void run_ended(int exit_code);
   void say(const QString& error);
   void follow_stage();
@@ -81,6 +84,7 @@ class MainWindow : public QMainWindow {
   QList<QDockWidget*> docks_;
   QAction* go_on_ = nullptr;
   QAction* stop_ = nullptr;
+  QAction* pause_ = nullptr;
   QAction* review_ = nullptr;
   QPointer<ApprovalDialog> dialog_;
 };

@@ -102,10 +102,10 @@ class Photographer {
                                       {Stage::kProfile, "profile"},
                                       {Stage::kOptimize, "variants"},
                                       {Stage::kFinalize, "finalize"}}) {
-      window_.show_stage(stage);
+      window_.stay_at(stage);
       shoot(name);
     }
-    window_.show_stage(Stage::kOptimize);
+    window_.stay_at(Stage::kOptimize);
     for (QDockWidget* dock : window_.docks()) {
       dock->show();
       dock->raise();
@@ -129,8 +129,9 @@ class Photographer {
       if (widget->grab().save(file)) {
         files_ << file;
       } else if (problem_.isEmpty()) {
-        problem_ = MainWindow::tr("cannot write %1: give --screenshots a folder that can be written.")
-                       .arg(file);
+        problem_ =
+            MainWindow::tr("cannot write %1: give --screenshots a folder that can be written.")
+                .arg(file);
       }
     }
   }

@@ -36,6 +36,12 @@ class OptimizeLoop {
         result_.stop_reason = reason;
         break;
       }
+      auto go_on = pause();
+      if (!go_on) return tl::unexpected(go_on.error());
+      if (!*go_on) {
+        result_.stop_reason = "a person ended the search";
+        break;
+      }
       const auto proposal = next_proposal(result_.records, in_.order);
       if (!proposal) {
         result_.stop_reason = "every technique of the catalog that applies was tried";
@@ -63,6 +69,28 @@ class OptimizeLoop {
   }
 
  private:
+  // Waits for a person where one asked to be asked after this variant, or had asked before the run
+  // was stopped; false: the search is to end.
+  Result<bool> pause() {
+    const std::string after =
+        result_.records.empty() ? "the profile" : result_.records.back().name();
+    ApprovalRequest request{"pause-" + std::to_string(result_.records.size()),
+                            fmt::format("Paused after {}. Go on with the next variant?", after),
+                            "",
+                            {"Go on", "End the search and choose the winner"},
+                            true};
+    const auto& events = session_.journal.events();
+    const bool asked = std::any_of(events.begin(), events.end(), [&](const Event& event) {
+      return get_string(event.data, "id") == request.id;
+    });
+    const fs::path inbox = session_.workspace.inbox();
+    if (!asked && !pause_is_wished(inbox)) return true;
+    withdraw_pause(inbox);
+    auto answer = ask(session_.journal, session_.approvals, request, session_.cancel);
+    if (!answer) return tl::unexpected(answer.error());
+    return answer->choice == request.choices.front();
+  }
+
   static tl::unexpected<Error> stopped() {
     return fail(ErrorKind::kStopped,
                 "Stopped by the user; the same command goes on where the run stood.");

@@ -1,6 +1,7 @@
 #include "core/optimize/proposals.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace lwb {
 namespace {
@@ -85,6 +86,16 @@ std::optional<Proposal> next_proposal(const std::vector<VariantRecord>& records,
     return proposal;
   }
   return std::nullopt;
+}
+
+std::vector<StrategyItem> ordered(const std::vector<StrategyItem>& order,
+                                  const std::vector<std::string>& wanted) {
+  std::vector<StrategyItem> result;
+  for (const std::string& technique : wanted) {
+    std::copy_if(order.begin(), order.end(), std::back_inserter(result),
+                 [&](const StrategyItem& item) { return item.technique == technique; });
+  }
+  return result;
 }
 
 }  // namespace lwb

@@ -19,15 +19,20 @@ struct Proposal {
   std::set<std::string> keep_original;
 };
 
-// v1 is the sweep. Then all techniques that remain, tuned together (they interact: a deeper pipeline
-// wants another grid; and each has a knob that can leave it out); if that gained nothing, one by one
-// on top of the best, in the order of their expected gain. A MIXED variant is first gated. Nothing
-// when all was tried. A set of techniques is never proposed twice.
+// v1 is the sweep. Then all techniques that remain, tuned together (they interact: a deeper
+// pipeline wants another grid; and each has a knob that can leave it out); if that gained nothing,
+// one by one on top of the best, in the order of their expected gain. A MIXED variant is first
+// gated. Nothing when all was tried. A set of techniques is never proposed twice.
 std::optional<Proposal> next_proposal(const std::vector<VariantRecord>& records,
                                       const std::vector<StrategyItem>& order,
                                       const GuardrailLimits& limits = {});
 
 // The accepted record with the best score, or nullptr.
 const VariantRecord* best_record(const std::vector<VariantRecord>& records);
+
+// The strategy order as a person wants it: the items of the techniques in `wanted`, in that order;
+// the others are struck, and names that are not in `order` mean nothing.
+std::vector<StrategyItem> ordered(const std::vector<StrategyItem>& order,
+                                  const std::vector<std::string>& wanted);
 
 }  // namespace lwb

@@ -12,6 +12,7 @@
 #include "core/checkout/git.h"
 #include "core/optimize/loop.h"
 #include "core/optimize/notebook.h"
+#include "core/optimize/proposals.h"
 #include "core/pipeline/cells.h"
 #include "core/pipeline/earlier_run.h"
 #include "core/pipeline/finalize_stage.h"
@@ -232,8 +233,10 @@ class Run {
     owned_.clear();
     if (request_.autonomy == Autonomy::kAutonomous) {
       owned_.push_back(autonomous_approvals());
-    } else {
-      owned_.push_back(inbox_approvals(workspace_.inbox()));
+    }
+    // Also of an autonomous run: it can be asked to pause.
+    owned_.push_back(inbox_approvals(workspace_.inbox()));
+    if (request_.autonomy != Autonomy::kAutonomous) {
       if (listener_.terminal) owned_.push_back(terminal_approvals(STDIN_FILENO, STDERR_FILENO));
     }
     for (const auto& source : owned_) sources_.push_back(source.get());
@@ -297,7 +300,8 @@ class Run {
     return outcome;
   }
 
-  Result<bool> approve_profile(Session& shared, const ProfileResult& profile) {
+  // `profile.order` becomes what the person made of it.
+  Result<bool> approve_profile(Session& shared, ProfileResult& profile) {
     ApprovalRequest request{
         "profile", "Go on with this profile and strategy order?", profile.document, {kGoOn, kStop}};
     if (profile.roof.no_headroom) request.choices = {kStop, kGoOn};
@@ -306,6 +310,7 @@ class Run {
     if (answer->choice == kStop && !profile.roof.no_headroom) {
       return fail(ErrorKind::kStopped, "Stopped at the profile, as chosen.");
     }
+    if (answer->order) profile.order = ordered(profile.order, *answer->order);
     return answer->choice == kGoOn;
   }
 

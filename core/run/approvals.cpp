@@ -14,9 +14,29 @@
 namespace lwb {
 namespace {
 
+std::optional<std::vector<std::string>> order_in(const Json& answer) {
+  if (!answer.contains("order") || !answer["order"].is_array()) return std::nullopt;
+  std::vector<std::string> order;
+  for (const Json& id : answer["order"]) {
+    if (id.is_string()) order.push_back(id);
+  }
+  return order;
+}
+
+Json to_json(const ApprovalAnswer& answer) {
+  Json json{{"choice", answer.choice}, {"comment", answer.comment}, {"by", answer.by}};
+  if (answer.order) json["order"] = *answer.order;
+  return json;
+}
+
+fs::path pause_file(const fs::path& inbox) {
+  return inbox / "pause";
+}
+
 class Autonomous final : public ApprovalSource {
  public:
   std::optional<ApprovalAnswer> poll(const ApprovalRequest& request) override {
+    if (request.for_a_person) return std::nullopt;
     return ApprovalAnswer{request.choices.front(), "", "autonomous"};
   }
 };
@@ -36,7 +56,7 @@ class Inbox final : public ApprovalSource {
     fs::rename(file, folder_ / (request.id + ".read"), error);
     if (!document) return std::nullopt;
     ApprovalAnswer answer{get_string(*document, "choice"), get_string(*document, "comment"),
-                          get_string(*document, "by", "inbox")};
+                          get_string(*document, "by", "inbox"), order_in(*document)};
     const auto& choices = request.choices;
     if (std::find(choices.begin(), choices.end(), answer.choice) == choices.end()) {
       return std::nullopt;
@@ -104,7 +124,9 @@ class Terminal final : public ApprovalSource {
 
 }  // namespace
 
-std::unique_ptr<ApprovalSource> autonomous_approvals() { return std::make_unique<Autonomous>(); }
+std::unique_ptr<ApprovalSource> autonomous_approvals() {
+  return std::make_unique<Autonomous>();
+}
 
 std::unique_ptr<ApprovalSource> inbox_approvals(fs::path inbox) {
   return std::make_unique<Inbox>(std::move(inbox));
@@ -114,8 +136,23 @@ Result<void> answer_by_inbox(const fs::path& inbox, const std::string& id,
                              const ApprovalAnswer& answer) {
   std::error_code error;
   fs::create_directories(inbox, error);
-  const Json document{{"choice", answer.choice}, {"comment", answer.comment}, {"by", answer.by}};
-  return write_file_atomically(inbox / (id + ".json"), print_json(document));
+  return write_file_atomically(inbox / (id + ".json"), print_json(to_json(answer)));
+}
+
+Result<void> wish_for_pause(const fs::path& inbox) {
+  std::error_code error;
+  fs::create_directories(inbox, error);
+  return write_file_atomically(pause_file(inbox), "");
+}
+
+void withdraw_pause(const fs::path& inbox) {
+  std::error_code error;
+  fs::remove(pause_file(inbox), error);
+}
+
+bool pause_is_wished(const fs::path& inbox) {
+  std::error_code error;
+  return fs::exists(pause_file(inbox), error);
 }
 
 std::unique_ptr<ApprovalSource> terminal_approvals(int input, int output) {
@@ -130,7 +167,7 @@ Result<ApprovalAnswer> ask(Journal& journal, const std::vector<ApprovalSource*>&
     requested = requested || event.type == "approval_requested";
     if (event.type == "approval_answered") {
       return ApprovalAnswer{get_string(event.data, "choice"), get_string(event.data, "comment"),
-                            get_string(event.data, "by")};
+                            get_string(event.data, "by"), order_in(event.data)};
     }
   }
   if (!requested) {
@@ -143,10 +180,9 @@ Result<ApprovalAnswer> ask(Journal& journal, const std::vector<ApprovalSource*>&
   for (;;) {
     for (ApprovalSource* source : sources) {
       if (const auto answer = source->poll(request)) {
-        auto written = journal.append("approval_answered", {{"id", request.id},
-                                                            {"choice", answer->choice},
-                                                            {"comment", answer->comment},
-                                                            {"by", answer->by}});
+        Json said = to_json(*answer);
+        said["id"] = request.id;
+        auto written = journal.append("approval_answered", std::move(said));
         if (!written) return tl::unexpected(written.error());
         return *answer;
       }

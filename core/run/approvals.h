@@ -20,12 +20,16 @@ struct ApprovalRequest {
   std::string question;  // one sentence
   std::string document;  // what is being decided, in full: Markdown
   std::vector<std::string> choices;  // the first is the one that an autonomous run takes
+  bool for_a_person = false;         // a person asked to be asked: policy does not answer it
 };
 
 struct ApprovalAnswer {
   std::string choice;
   std::string comment;
   std::string by;  // "autonomous", "terminal", "window", "inbox"
+  // Of "profile": ids of the techniques in the order in which they are to be tried; those that are
+  // not in it are struck. Nothing: as proposed.
+  std::optional<std::vector<std::string>> order = std::nullopt;
 };
 
 // Answers one request; nothing when it has no answer (yet).
@@ -43,6 +47,12 @@ std::unique_ptr<ApprovalSource> inbox_approvals(std::filesystem::path inbox);
 // cannot be written.
 Result<void> answer_by_inbox(const std::filesystem::path& inbox, const std::string& id,
                              const ApprovalAnswer& answer);
+// A wish of a person elsewhere: the loop stops after the variant that it is at, and asks. Laid into
+// the inbox, taken out by whoever heeds it.
+Result<void> wish_for_pause(const std::filesystem::path& inbox);
+void withdraw_pause(const std::filesystem::path& inbox);
+bool pause_is_wished(const std::filesystem::path& inbox);
+
 // A prompt on the terminal (`input` and `output` are file descriptors); does not block: looks
 // whether a line can be read.
 std::unique_ptr<ApprovalSource> terminal_approvals(int input, int output);

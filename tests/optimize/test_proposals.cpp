@@ -32,9 +32,9 @@ TEST(NextProposal, ThenEverythingTogether) {
 }
 
 TEST(NextProposal, WhenEverythingTogetherFailsTheyAreTriedOneByOne) {
-  std::vector<VariantRecord> records{record(1, {}, Decision::kRejected, 1),
-                                     record(2, {"pipeline", "grid", "buffers"},
-                                            Decision::kDiscarded, 1)};
+  std::vector<VariantRecord> records{
+      record(1, {}, Decision::kRejected, 1),
+      record(2, {"pipeline", "grid", "buffers"}, Decision::kDiscarded, 1)};
   EXPECT_THAT(next_proposal(records, kOrder)->techniques, ElementsAre("pipeline"));
   records.push_back(record(3, {"pipeline"}, Decision::kAccepted, 1.4));
   EXPECT_THAT(next_proposal(records, kOrder)->techniques, ElementsAre("pipeline", "grid"));
@@ -61,6 +61,20 @@ TEST(NextProposal, AMixedVariantIsGatedOnce) {
 
 TEST(NextProposal, NothingBesidesTheSweepWhenNothingApplies) {
   EXPECT_FALSE(next_proposal({record(1, {}, Decision::kRejected, 1)}, {}));
+}
+
+TEST(Proposals, ThePersonsOrderMovesAndStrikes) {
+  const std::vector<StrategyItem> order{{"a", "", 1, Pass::kForward},
+                                        {"b", "", 1, Pass::kForward},
+                                        {"a", "", 1, Pass::kBackward},
+                                        {"c", "", 1, Pass::kForward}};
+  const auto wanted = ordered(order, {"c", "a", "unknown"});
+  ASSERT_EQ(wanted.size(), 3U);
+  EXPECT_EQ(wanted[0].technique, "c");
+  EXPECT_EQ(wanted[1].technique, "a");
+  EXPECT_EQ(wanted[1].pass, Pass::kForward);
+  EXPECT_EQ(wanted[2].pass, Pass::kBackward);
+  EXPECT_TRUE(ordered(order, {}).empty());
 }
 
 }  // namespace

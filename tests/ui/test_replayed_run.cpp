@@ -1,7 +1,8 @@
-// A whole run clicked through, from New run to the summary: the sample's recording, played by the real
-// `lwb` in a process of its own.
+// A whole run clicked through, from New run to the summary: the sample's recording, played by the
+// real `lwb` in a process of its own.
 #include <gtest/gtest.h>
 
+#include <QAction>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -60,8 +61,7 @@ class ReplayedRun : public ::testing::Test {
     ASSERT_TRUE(QTest::qWaitFor([this] { return window_.dialog() == nullptr; }));
   }
   std::string kernel_file() const {
-    auto text = read_file(fs::path(checkout_.toStdString()) /
-                          "src/liger_kernel/ops/scale_norm.py");
+    auto text = read_file(fs::path(checkout_.toStdString()) / "src/liger_kernel/ops/scale_norm.py");
     return text ? *text : "";
   }
   MainWindow window_;
@@ -80,8 +80,9 @@ TEST_F(ReplayedRun, IsClickedThroughFromNewRunToTheSummary) {
   ASSERT_TRUE(window_.review_pending());
   auto* tabs = window_.dialog()->findChild<QTabWidget*>();
   ASSERT_GE(tabs->count(), 3);
-  window_.dialog()->findChild<QLineEdit*>(QStringLiteral("comment"))->setText(
-      QStringLiteral("looks right"));
+  window_.dialog()
+      ->findChild<QLineEdit*>(QStringLiteral("comment"))
+      ->setText(QStringLiteral("looks right"));
   choose("Approve winner v2");
   ASSERT_TRUE(wait_for_question("finalize")) << error();
   EXPECT_EQ(kernel_file(), original);
@@ -104,6 +105,26 @@ TEST_F(ReplayedRun, IsClickedThroughFromNewRunToTheSummary) {
   EXPECT_EQ(window_.findChild<QLabel*>(QStringLiteral("provenance"))->text(),
             QStringLiteral("recorded on NVIDIA H200"));
   EXPECT_GE(window_.findChild<QListWidget*>(QStringLiteral("gates"))->count(), 3);
+}
+
+// All techniques struck leaves the sweep, which is recorded; a pause asked for meanwhile is kept.
+TEST_F(ReplayedRun, StruckTechniquesAreNotTriedAndAPauseIsHeeded) {
+  start_->click();
+  ASSERT_TRUE(wait_for_question("profile")) << error();
+  auto* pause = window_.findChild<QAction*>(QStringLiteral("pause"));
+  ASSERT_TRUE(pause->isEnabled());
+  pause->trigger();
+  ASSERT_TRUE(window_.review_pending());
+  auto* order = window_.dialog()->findChild<QListWidget*>(QStringLiteral("order"));
+  ASSERT_NE(order, nullptr);
+  ASSERT_GE(order->count(), 3);
+  for (int row = 0; row < order->count(); ++row) order->item(row)->setCheckState(Qt::Unchecked);
+  choose("Go on with this strategy order");
+  ASSERT_TRUE(wait_for_question("pause-0")) << error();
+  choose("Go on");
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window_.run().state().finished; }, kPatienceMs));
+  EXPECT_EQ(window_.run().state().outcome, "NO_WINNER");
+  EXPECT_EQ(window_.run().state().variants.size(), 1U);
 }
 
 TEST_F(ReplayedRun, EnterAndEscapeDecideNothing) {
@@ -140,8 +161,7 @@ TEST_F(ReplayedRun, ClosingWhileItGoesOnAsks) {
 TEST_F(ReplayedRun, WordsFillTheForm) {
   window_.findChild<QLineEdit*>(QStringLiteral("sentence"))
       ->setText(QStringLiteral("just optimize scale_norm backward for speed, at most 5 variants"));
-  const QString arguments =
-      window_.findChild<RequestForm*>()->arguments().join(QLatin1Char(' '));
+  const QString arguments = window_.findChild<RequestForm*>()->arguments().join(QLatin1Char(' '));
   for (const char* part : {"--kernel scale_norm", "--goal speed", "--scope backward",
                            "--max-variants 5", "--autonomous"}) {
     EXPECT_TRUE(arguments.contains(QLatin1String(part))) << part << ": " << qPrintable(arguments);

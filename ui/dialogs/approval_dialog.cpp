@@ -10,6 +10,7 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "ui/dialogs/order_list.h"
 #include "ui/report/markdown_view.h"
 #include "ui/run/run_view.h"
 #include "ui/theme/theme.h"
@@ -45,11 +46,7 @@ QLabel* wrapped(const QString& text, const char* name) {
 }  // namespace
 
 ApprovalDialog::ApprovalDialog(const PendingApproval& approval, RunView& run, QWidget* parent)
-    : QDialog(parent),
-      run_(run),
-      id_(approval.id),
-      tabs_(new QTabWidget),
-      comment_(new QLineEdit) {
+    : QDialog(parent), run_(run), id_(approval.id), tabs_(new QTabWidget), comment_(new QLineEdit) {
   setWindowTitle(tr("Decision on %1").arg(run.kernel()));
   setAttribute(Qt::WA_DeleteOnClose);
   setModal(true);
@@ -77,10 +74,15 @@ ApprovalDialog::ApprovalDialog(const PendingApproval& approval, RunView& run, QW
 }
 
 void ApprovalDialog::add_tabs(const PendingApproval& approval) {
+  const Json& order = get_array(run_.state().profile, "order");
+  if (approval.id == "profile" && !order.empty()) order_ = new OrderList(order);
   auto* document = new MarkdownView;
   document->setObjectName(QStringLiteral("document"));
   document->show_text(QString::fromStdString(approval.document), run_.workspace().root);
   tabs_->addTab(document, approval.id == "profile" ? tr("Profile") : tr("Evidence"));
+  if (approval.document.empty())
+    tabs_->hide();  // a pause: what was found so far stands in the window
+  if (order_ != nullptr) tabs_->addTab(order_, tr("Strategy Order"));
   const std::string winner = get_string(run_.state().winner, "variant");
   if (winner.empty()) return;
   const int number = QString::fromStdString(winner).mid(1).toInt();
@@ -138,13 +140,17 @@ QLayout* ApprovalDialog::buttons_for(const PendingApproval& approval) {
 }
 
 QString ApprovalDialog::what_happens_next() const {
-  const QString file = QString::fromStdString(
-      "src/liger_kernel/ops/" + run_.state().kernel + ".py");
+  const QString file =
+      QString::fromStdString("src/liger_kernel/ops/" + run_.state().kernel + ".py");
   if (id_ == "profile") {
-    return tr("Next: variants are made and measured in a sandbox; %1 is not touched.").arg(file);
+    return tr("Next: variants are made and measured in a sandbox, in the strategy order that "
+              "stands in "
+              "its tab; %1 is not touched.")
+        .arg(file);
   }
   if (id_ == "winner") {
-    return tr("Next: the upstream tests and the style check run in a sandbox with the winner; %1 is "
+    return tr("Next: the upstream tests and the style check run in a sandbox with the winner; %1 "
+              "is "
               "not touched before you approve that too.")
         .arg(file);
   }
@@ -153,15 +159,18 @@ QString ApprovalDialog::what_happens_next() const {
         .arg(file, QString::fromStdString(run_.workspace().root.string()));
   }
   if (id_ == "pull_request") {
-    return tr("Sending pushes the branch to the remote and opens the pull request with gh; left "
-              "unsent, branch, patch and text stay here with the commands to send them.");
+    return tr(
+        "Sending pushes the branch to the remote and opens the pull request with gh; left "
+        "unsent, branch, patch and text stay here with the commands to send them.");
   }
   if (id_ == "result") return tr("Reverting writes back what %1 held before.").arg(file);
   return tr("The decision goes into the journal and the run goes on.");
 }
 
 void ApprovalDialog::decide(const std::string& choice) {
-  Q_EMIT decided(id_, choice, comment_->text());
+  ApprovalAnswer answer{choice, comment_->text().toStdString(), "window"};
+  if (order_ != nullptr) answer.order = order_->changed_order();
+  Q_EMIT decided(id_, answer);
   accept();
 }
 

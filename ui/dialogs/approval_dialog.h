@@ -1,10 +1,12 @@
-// Decides on one approval of the run: what is decided, in full, and one button for each choice. Opened
-// with open(): the window goes on. Enter and Escape decide nothing, and the request stays pending.
+// Decides on one approval of the run: what is decided, in full, and one button for each choice.
+// Opened with open(): the window goes on. Enter and Escape decide nothing, and the request stays
+// pending.
 #pragma once
 
 #include <QDialog>
 #include <string>
 
+#include "core/run/approvals.h"
 #include "core/run/state.h"
 
 class QLayout;
@@ -13,6 +15,7 @@ class QTabWidget;
 
 namespace lwb {
 
+class OrderList;
 class RunView;
 
 class ApprovalDialog : public QDialog {
@@ -22,7 +25,7 @@ class ApprovalDialog : public QDialog {
   const std::string& id() const { return id_; }
 
  Q_SIGNALS:
-  void decided(const std::string& id, const std::string& choice, const QString& comment);
+  void decided(const std::string& id, const lwb::ApprovalAnswer& answer);
 
  private:
   void add_tabs(const PendingApproval& approval);
@@ -33,6 +36,7 @@ class ApprovalDialog : public QDialog {
   std::string id_;
   QTabWidget* tabs_;
   QLineEdit* comment_;
+  OrderList* order_ = nullptr;  // of a profile
 };
 
 }  // namespace lwb

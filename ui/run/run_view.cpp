@@ -1,5 +1,10 @@
 #include "ui/run/run_view.h"
 
+#include <QSysInfo>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
 #include "core/device/gpu.h"
 #include "core/pipeline/pipeline.h"
 #include "core/run/approvals.h"
@@ -59,9 +64,37 @@ QString RunView::measured_on() const {
   return QString::fromStdString(lwb::measured_on(state().recorded_on, gpu));
 }
 
-bool RunView::answer(const std::string& id, const std::string& choice, const QString& comment,
-                     QString& problem) {
-  auto sent = answer_by_inbox(workspace_.inbox(), id, {choice, comment.toStdString(), "window"});
+bool RunView::answer(const std::string& id, const ApprovalAnswer& answer, QString& problem) {
+  auto sent = answer_by_inbox(workspace_.inbox(), id, answer);
+  if (!sent) problem = QString::fromStdString(sent.error().sentence);
+  return sent.has_value();
+}
+
+bool RunView::stop(QString& problem) {
+  if (!owner_) return true;
+  const QString host = QString::fromStdString(owner_->host);
+  if (host != QSysInfo::machineHostName()) {
+    problem =
+        tr("The run goes on at %1: stop it there, by kill -INT %2.").arg(host).arg(owner_->pid);
+    return false;
+  }
+  if (::kill(static_cast<pid_t>(owner_->pid), SIGINT) == 0) return true;
+  problem = tr("Process %1, which runs it, cannot be stopped: %2.")
+                .arg(owner_->pid)
+                .arg(QString::fromLocal8Bit(std::strerror(errno)));
+  return false;
+}
+
+bool RunView::is_pause_wished() const {
+  return is_open() && pause_is_wished(workspace_.inbox());
+}
+
+bool RunView::wish_pause(bool wished, QString& problem) {
+  if (!wished) {
+    withdraw_pause(workspace_.inbox());
+    return true;
+  }
+  auto sent = wish_for_pause(workspace_.inbox());
   if (!sent) problem = QString::fromStdString(sent.error().sentence);
   return sent.has_value();
 }

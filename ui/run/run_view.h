@@ -1,5 +1,5 @@
-// What the panels of the window look at: the run of one kernel, as the fold of its journal, and what
-// the person has selected. Panels know this and not each other.
+// What the panels of the window look at: the run of one kernel, as the fold of its journal, and
+// what the person has selected. Panels know this and not each other.
 #pragma once
 
 #include <QObject>
@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/run/approvals.h"
 #include "core/run/lock.h"
 #include "core/run/workspace.h"
 #include "ui/run/journal_follower.h"
@@ -19,8 +20,8 @@ class RunView : public QObject {
  public:
   explicit RunView(QObject* parent = nullptr);
 
-  // Shows the run of `kernel` in the checkout, which may not have begun yet. `archived`: a folder of
-  // an earlier run instead of the present one. Empty names show nothing.
+  // Shows the run of `kernel` in the checkout, which may not have begun yet. `archived`: a folder
+  // of an earlier run instead of the present one. Empty names show nothing.
   void open(const QString& checkout, const QString& kernel,
             const std::filesystem::path& archived = {});
 
@@ -45,11 +46,16 @@ class RunView : public QObject {
   QString measured_on() const;
 
   // Sends a decision to the run; false with `problem` when it cannot be written.
-  bool answer(const std::string& id, const std::string& choice, const QString& comment,
-              QString& problem);
+  bool answer(const std::string& id, const ApprovalAnswer& answer, QString& problem);
+
+  // Ends the process that works on it, whoever started it; what it did can be gone on with.
+  bool stop(QString& problem);
+  // The run is to ask before it makes the next variant.
+  bool is_pause_wished() const;
+  bool wish_pause(bool wished, QString& problem);
 
  Q_SIGNALS:
-  void restarted();                                     // another run: forget everything
+  void restarted();                                    // another run: forget everything
   void folded(const std::vector<lwb::Event>& events);  // these were added
   void running_changed();
   void variant_selected(int number);

@@ -32,26 +32,36 @@ QVariant KernelModel::data(const QModelIndex& index, int role) const {
     if (index.column() == kState) return kernel.ready ? tokens().good : tokens().secondary;
     if (!kernel.ready) return tokens().secondary;
   }
-  const QString reason =
-      kernel.ready ? tr("%n launched kernel(s)", nullptr, static_cast<int>(kernel.jit_kernels.size()))
-                   : QString::fromStdString(kernel.reason);
+  const QString reason = kernel.ready
+                             ? (kernel.jit_kernels.size() == 1
+                                    ? tr("1 launched kernel")
+                                    : tr("%1 launched kernels").arg(kernel.jit_kernels.size()))
+                             : QString::fromStdString(kernel.reason);
   if (role == Qt::ToolTipRole) return reason;
   if (role != Qt::DisplayRole) return {};
   switch (index.column()) {
-    case kState: return kernel.ready ? tr("✓ ready") : tr("– not ready");
-    case kName: return QString::fromStdString(kernel.name);
-    case kReason: return reason;
-    default: return {};
+    case kState:
+      return kernel.ready ? tr("✓ ready") : tr("– not ready");
+    case kName:
+      return QString::fromStdString(kernel.name);
+    case kReason:
+      return reason;
+    default:
+      return {};
   }
 }
 
 QVariant KernelModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
   switch (section) {
-    case kState: return tr("State");
-    case kName: return tr("Kernel");
-    case kReason: return tr("What it holds, or why it is not ready");
-    default: return {};
+    case kState:
+      return tr("State");
+    case kName:
+      return tr("Kernel");
+    case kReason:
+      return tr("What it holds, or why it is not ready");
+    default:
+      return {};
   }
 }
 

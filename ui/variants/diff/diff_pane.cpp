@@ -1,6 +1,5 @@
 #include "ui/variants/diff/diff_pane.h"
 
-
 #include <QEvent>
 #include <QMouseEvent>
 #include <algorithm>
@@ -76,6 +75,7 @@ void DiffPane::apply_theme() {
   setCaretForegroundColor(t.text);
   setSelectionBackgroundColor(t.selection);
   resetSelectionForegroundColor();
+  setMarginsFont(code_font());  // the signs are drawn with it
   setMarginsBackgroundColor(t.window);
   setMarginsForegroundColor(t.secondary);
   setMarkerBackgroundColor(t.changed, kChangedGround);
@@ -118,8 +118,8 @@ void DiffPane::show_diff(const Diff& diff) {
   setReadOnly(true);
   clearAnnotations();
   setMarginWidth(kNumbers, QString::number(numbers_.size()).prepend(QStringLiteral("00")));
-  const QsciStyle number_style = text_style(kNumberStyle, "line number", tokens().secondary,
-                                       tokens().window);
+  const QsciStyle number_style =
+      text_style(kNumberStyle, "line number", tokens().secondary, tokens().window);
   for (std::size_t line = 1; line < numbers_.size(); ++line) {
     setMarginText(static_cast<int>(line), QString::number(numbers_[line]), number_style);
   }
@@ -169,13 +169,12 @@ void DiffPane::unfold_all() {
 
 int DiffPane::display_line(std::size_t row) const {
   const int line = row < line_of_row_.size() ? line_of_row_[row] : lines() - 1;
-  return static_cast<int>(
-      SendScintilla(SCI_VISIBLEFROMDOCLINE, static_cast<unsigned long>(line)));
+  return static_cast<int>(SendScintilla(SCI_VISIBLEFROMDOCLINE, static_cast<unsigned long>(line)));
 }
 
 int DiffPane::display_lines() const {
-  return static_cast<int>(SendScintilla(SCI_VISIBLEFROMDOCLINE,
-                                        static_cast<unsigned long>(lines())));
+  return static_cast<int>(
+      SendScintilla(SCI_VISIBLEFROMDOCLINE, static_cast<unsigned long>(lines())));
 }
 
 int DiffPane::first_display_line() const {

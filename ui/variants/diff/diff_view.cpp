@@ -19,9 +19,9 @@ namespace lwb {
 
 namespace {
 
-constexpr int kContext = 3;     // unchanged rows kept around a change
+constexpr int kContext = 3;       // unchanged rows kept around a change
 constexpr int kWorthFolding = 3;  // rows: fewer than this are not folded
-constexpr int kAbove = 3;       // rows shown above a change that was gone to
+constexpr int kAbove = 3;         // rows shown above a change that was gone to
 
 std::vector<RowRange> changes_of(const Diff& diff) {
   std::vector<RowRange> changes;
@@ -87,6 +87,7 @@ void DiffView::make_bar() {
   auto* row = new QHBoxLayout;
   bar_ = row;
   row->setContentsMargins(8, 2, 8, 2);
+  row->setSpacing(8);
   const auto button = [&](const char* name, Qt::ArrowType arrow, const QString& tip, auto slot) {
     auto* tool = new QToolButton;
     tool->setObjectName(QString::fromLatin1(name));
@@ -153,8 +154,9 @@ void DiffView::set_texts(const QString& old_title, const std::string& old_text,
   new_->show_diff(diff_);
   fold_unchanged();
   new_->scroll_to(0);
-  position_->setText(changes_.empty() ? tr("no difference")
-                                      : tr("%n change(s)", nullptr, change_count()));
+  position_->setText(changes_.empty()      ? tr("no difference")
+                     : change_count() == 1 ? tr("1 change")
+                                           : tr("%1 changes").arg(change_count()));
 }
 
 void DiffView::clear(const QString& sentence) {
@@ -174,7 +176,7 @@ void DiffView::fold_unchanged() {
       const std::size_t end = range.begin.value;
       const bool open = std::find(opened_.begin(), opened_.end(), at) != opened_.end();
       if (!open && end > at && end - at >= kWorthFolding) {
-        const QString label = tr("⋯ %n unchanged line(s)", nullptr, static_cast<int>(end - at));
+        const QString label = tr("⋯ %1 unchanged lines").arg(end - at);  // never just one
         old_->fold(at, end, label);
         new_->fold(at, end, label);
       }
@@ -243,8 +245,8 @@ void DiffView::find(bool forward) {
   for (DiffPane* pane : {new_, old_}) {
     int line = -1, index = -1;
     if (!forward) pane->getCursorPosition(&line, &index);
-    if (pane->findFirst(text, false, false, false, true, forward,
-                        forward ? -1 : line, forward ? -1 : std::max(0, index - static_cast<int>(text.size())))) {
+    if (pane->findFirst(text, false, false, false, true, forward, forward ? -1 : line,
+                        forward ? -1 : std::max(0, index - static_cast<int>(text.size())))) {
       pane->ensureCursorVisible();
       return;
     }
