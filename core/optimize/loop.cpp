@@ -36,15 +36,15 @@ class OptimizeLoop {
         result_.stop_reason = reason;
         break;
       }
+      const auto proposal = next_proposal(result_.records, in_.order);
+      if (!proposal) {
+        result_.stop_reason = "every technique of the catalog that applies was tried";
+        break;
+      }
       auto go_on = pause();
       if (!go_on) return tl::unexpected(go_on.error());
       if (!*go_on) {
         result_.stop_reason = "a person ended the search";
-        break;
-      }
-      const auto proposal = next_proposal(result_.records, in_.order);
-      if (!proposal) {
-        result_.stop_reason = "every technique of the catalog that applies was tried";
         break;
       }
       if (auto tried = try_variant(*proposal); !tried) return tl::unexpected(tried.error());
@@ -70,7 +70,8 @@ class OptimizeLoop {
 
  private:
   // Waits for a person where one asked to be asked after this variant, or had asked before the run
-  // was stopped; false: the search is to end.
+  // was stopped; false: the search is to end. A resumed run comes by here for each variant that its
+  // journal holds already: a wish is heeded after the last of them.
   Result<bool> pause() {
     const std::string after =
         result_.records.empty() ? "the profile" : result_.records.back().name();
@@ -80,11 +81,18 @@ class OptimizeLoop {
                             {"Go on", "End the search and choose the winner"},
                             true};
     const auto& events = session_.journal.events();
-    const bool asked = std::any_of(events.begin(), events.end(), [&](const Event& event) {
-      return get_string(event.data, "id") == request.id;
+    const auto is_there = [&](const auto& holds) {
+      return std::any_of(events.begin(), events.end(), holds);
+    };
+    const bool asked = is_there([&](const Event& event) {
+      return event.type == "approval_requested" && get_string(event.data, "id") == request.id;
+    });
+    const auto next = static_cast<long long>(result_.records.size()) + 1;
+    const bool made = is_there([&](const Event& event) {
+      return event.type == "variant" && get_integer(event.data, "number") == next;
     });
     const fs::path inbox = session_.workspace.inbox();
-    if (!asked && !pause_is_wished(inbox)) return true;
+    if (!asked && (made || !pause_is_wished(inbox))) return true;
     withdraw_pause(inbox);
     auto answer = ask(session_.journal, session_.approvals, request, session_.cancel);
     if (!answer) return tl::unexpected(answer.error());

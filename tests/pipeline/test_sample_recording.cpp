@@ -8,6 +8,7 @@
 #include "core/process/child_environment.h"
 
 #include "core/base/files.h"
+#include "core/run/approvals.h"
 
 namespace lwb {
 namespace {
@@ -40,8 +41,8 @@ class SampleRecording : public ::testing::Test {
     listener_.say = [this](const std::string& text) { said_ += text + "\n"; };
     listener_.progress = [](const Progress&) {};
   }
-  Result<RunOutcome> run() {
-    return run_pipeline(options_, LastStage::kFinalize, cancel_, listener_);
+  Result<RunOutcome> run(LastStage last = LastStage::kFinalize) {
+    return run_pipeline(options_, last, cancel_, listener_);
   }
   fs::path folder_;
   std::string said_;
@@ -63,6 +64,21 @@ TEST_F(SampleRecording, PlaysTheWholeRunAndSaysWhereItWasRecorded) {
     ASSERT_TRUE(text) << name;
     EXPECT_THAT(*text, HasSubstr("ecorded on NVIDIA H200")) << name;
   }
+}
+
+// The wish came when both variants were made; the stage is then gone through once more out of the
+// journal. Were it heeded at the first of them, the answer that lies ready would end the search
+// with nothing to choose from.
+TEST_F(SampleRecording, APauseIsNotHeededForVariantsThatAreMade) {
+  auto outcome = run(LastStage::kOptimize);
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  ASSERT_EQ(outcome->outcome, "WINNER");
+  const fs::path inbox = folder_ / "sample/optimization/scale_norm/inbox";
+  ASSERT_TRUE(wish_for_pause(inbox));
+  ASSERT_TRUE(answer_by_inbox(inbox, "pause-0", {"End the search and choose the winner", "", "t"}));
+  outcome = run();
+  ASSERT_TRUE(outcome) << outcome.error().sentence << said_;
+  EXPECT_EQ(outcome->outcome, "APPLIED") << outcome->sentence;
 }
 
 TEST_F(SampleRecording, RefusesWhatWasNotRecordedByName) {
