@@ -71,13 +71,14 @@ bool RunView::answer(const std::string& id, const ApprovalAnswer& answer, QStrin
 }
 
 bool RunView::stop(QString& problem) {
-  if (!owner_) return true;
+  if (!is_running()) return true;
   const QString host = QString::fromStdString(owner_->host);
   if (host != QSysInfo::machineHostName()) {
     problem =
         tr("The run goes on at %1: stop it there, by kill -INT %2.").arg(host).arg(owner_->pid);
     return false;
   }
+  if (!is_alive(*owner_)) return true;  // its number may be another process's by now
   if (::kill(static_cast<pid_t>(owner_->pid), SIGINT) == 0) return true;
   problem = tr("Process %1, which runs it, cannot be stopped: %2.")
                 .arg(owner_->pid)

@@ -48,7 +48,8 @@ class RunView : public QObject {
   // Sends a decision to the run; false with `problem` when it cannot be written.
   bool answer(const std::string& id, const ApprovalAnswer& answer, QString& problem);
 
-  // Ends the process that works on it, whoever started it; what it did can be gone on with.
+  // Ends the process that works on it, whoever started it; what it did can be gone on with. False
+  // with `problem` when it runs on another machine or belongs to another user.
   bool stop(QString& problem);
   // The run is to ask before it makes the next variant.
   bool is_pause_wished() const;
