@@ -10,10 +10,16 @@ namespace lwb {
 
 namespace {
 
-constexpr int kNumbers = 0, kSigns = 1;  // margins
-constexpr int kWords = 8;                // indicator: the first that lexers leave free
-enum Marker { kChangedGround, kOnlyGround, kChangedSign, kOnlySign };
-constexpr int kNumberStyle = 40, kFillerStyle = 41, kFoldStyle = 42;  // past those of the lexer
+constexpr int kNumbers = 0;  // the margin: line number and sign
+constexpr int kWords = 8;    // indicator: the first that lexers leave free
+enum Marker { kChangedGround, kOnlyGround };
+enum OwnStyle {
+  kNumberStyle = 40,
+  kFillerStyle,
+  kFoldStyle,
+  kChangedStyle,
+  kOnlyStyle
+};  // past the lexer's
 
 QsciStyle text_style(int number, const char* name, const QColor& ink, const QColor& ground) {
   return QsciStyle(number, QString::fromLatin1(name), ink, ground, code_font());
@@ -30,14 +36,10 @@ DiffPane::DiffPane(Side side, QWidget* parent)
   setFrameShape(NoFrame);
   if (side == kOld) setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // one bar for both
   setMarginType(kNumbers, TextMarginRightJustified);
-  setMarginType(kSigns, SymbolMargin);
-  setMarginWidth(kSigns, 16);
+  setMarginWidth(1, 0);
   setMarginWidth(2, 0);
-  setMarginMarkerMask(kSigns, (1 << kChangedSign) | (1 << kOnlySign));
   markerDefine(Background, kChangedGround);
   markerDefine(Background, kOnlyGround);
-  markerDefine('~', kChangedSign);
-  markerDefine(side == kOld ? '-' : '+', kOnlySign);
   indicatorDefine(StraightBoxIndicator, kWords);
   setIndicatorDrawUnder(true, kWords);
   setAnnotationDisplay(AnnotationStandard);
@@ -75,20 +77,16 @@ void DiffPane::apply_theme() {
   setCaretForegroundColor(t.text);
   setSelectionBackgroundColor(t.selection);
   resetSelectionForegroundColor();
-  setMarginsFont(code_font());  // the signs are drawn with it
   setMarginsBackgroundColor(t.window);
   setMarginsForegroundColor(t.secondary);
   setMarkerBackgroundColor(t.changed, kChangedGround);
   setMarkerBackgroundColor(side_ == kOld ? t.removed : t.added, kOnlyGround);
-  setMarkerForegroundColor(t.caution, kChangedSign);
-  setMarkerForegroundColor(side_ == kOld ? t.bad : t.good, kOnlySign);
-  setMarkerBackgroundColor(t.window, kChangedSign);
-  setMarkerBackgroundColor(t.window, kOnlySign);
   const QColor words = side_ == kOld ? t.removed_words : t.added_words;
   setIndicatorForegroundColor(words, kWords);
   SendScintilla(SCI_INDICSETALPHA, kWords, 255);
   SendScintilla(SCI_INDICSETOUTLINEALPHA, kWords, 255);
-  for (const QsciStyle& own : {text_style(kNumberStyle, "line number", t.secondary, t.window),
+  for (const QsciStyle& own : {number_style(RowKind::kSame), number_style(RowKind::kChanged),
+                               number_style(side_ == kOld ? RowKind::kRemoved : RowKind::kAdded),
                                text_style(kFillerStyle, "filler", t.secondary, t.stripe),
                                text_style(kFoldStyle, "fold", t.accent, t.stripe)}) {
     own.apply(this);
@@ -117,12 +115,7 @@ void DiffPane::show_diff(const Diff& diff) {
   setText(text);
   setReadOnly(true);
   clearAnnotations();
-  setMarginWidth(kNumbers, QString::number(numbers_.size()).prepend(QStringLiteral("00")));
-  const QsciStyle number_style =
-      text_style(kNumberStyle, "line number", tokens().secondary, tokens().window);
-  for (std::size_t line = 1; line < numbers_.size(); ++line) {
-    setMarginText(static_cast<int>(line), QString::number(numbers_[line]), number_style);
-  }
+  setMarginWidth(kNumbers, QString::number(numbers_.size()) + QStringLiteral("00000"));
   int fillers = 0;
   for (std::size_t i = 0; i < diff.rows.size(); ++i) {
     const DiffRow& row = diff.rows[i];
@@ -136,10 +129,23 @@ void DiffPane::show_diff(const Diff& diff) {
   }
 }
 
+QsciStyle DiffPane::number_style(RowKind kind) const {
+  const Tokens& t = tokens();
+  if (kind == RowKind::kSame) return text_style(kNumberStyle, "line number", t.secondary, t.window);
+  if (kind == RowKind::kChanged) return text_style(kChangedStyle, "changed", t.caution, t.window);
+  return text_style(kOnlyStyle, "only here", side_ == kOld ? t.bad : t.good, t.window);
+}
+
 void DiffPane::mark(int line, const DiffSide& side, RowKind kind) {
+  const QChar sign = kind == RowKind::kSame      ? QLatin1Char(' ')
+                     : kind == RowKind::kChanged ? QLatin1Char('~')
+                     : side_ == kOld             ? QLatin1Char('-')
+                                                 : QLatin1Char('+');
+  setMarginText(line,
+                QStringLiteral("%1 %2 ").arg(numbers_[static_cast<std::size_t>(line)]).arg(sign),
+                number_style(kind));
   if (kind == RowKind::kSame) return;
   markerAdd(line, kind == RowKind::kChanged ? kChangedGround : kOnlyGround);
-  markerAdd(line, kind == RowKind::kChanged ? kChangedSign : kOnlySign);
   if (kind != RowKind::kChanged) return;
   const long start = SendScintilla(SCI_POSITIONFROMLINE, static_cast<unsigned long>(line));
   SendScintilla(SCI_SETINDICATORCURRENT, kWords);

@@ -42,6 +42,7 @@ class DiffPane : public QsciScintilla {
   void apply_theme();
   void mark(int line, const DiffSide& side, RowKind kind);
   void set_fillers(int line, int count);
+  QsciStyle number_style(RowKind kind) const;  // of the line's number and sign
   Side side_;
   const Tokens* themed_ = nullptr;  // the tokens that it was last coloured with
   QsciLexerPython* lexer_;
