@@ -26,7 +26,8 @@
 namespace lwb {
 namespace {
 
-constexpr const char* kStop = "Stop: there is no headroom";
+constexpr const char* kStop = "Stop here";
+constexpr const char* kStopNoHeadroom = "Stop: there is no headroom";
 constexpr const char* kGoOn = "Go on with this strategy order";
 constexpr const char* kNoWinner = "No winner";
 
@@ -304,10 +305,10 @@ class Run {
   Result<bool> approve_profile(Session& shared, ProfileResult& profile) {
     ApprovalRequest request{
         "profile", "Go on with this profile and strategy order?", profile.document, {kGoOn, kStop}};
-    if (profile.roof.no_headroom) request.choices = {kStop, kGoOn};
+    if (profile.roof.no_headroom) request.choices = {kStopNoHeadroom, kGoOn};
     auto answer = ask(journal_, shared.approvals, request, cancel_);
     if (!answer) return tl::unexpected(answer.error());
-    if (answer->choice == kStop && !profile.roof.no_headroom) {
+    if (answer->choice != kGoOn && !profile.roof.no_headroom) {
       return fail(ErrorKind::kStopped, "Stopped at the profile, as chosen.");
     }
     if (answer->order) profile.order = ordered(profile.order, *answer->order);

@@ -127,6 +127,18 @@ TEST_F(ReplayedRun, StruckTechniquesAreNotTriedAndAPauseIsHeeded) {
   EXPECT_EQ(window_.run().state().variants.size(), 1U);
 }
 
+// As one that was started in a terminal: by its process, which the lock names.
+TEST_F(ReplayedRun, IsStoppedByItsProcessAndCanBeGoneOnWith) {
+  start_->click();
+  ASSERT_TRUE(wait_for_question("profile")) << error();
+  QString problem;
+  EXPECT_TRUE(window_.run().stop(problem)) << problem.toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !window_.run().is_running(); }, kPatienceMs));
+  EXPECT_TRUE(window_.run().stop(problem)) << "nothing runs: nothing to stop";
+  start_->click();
+  ASSERT_TRUE(wait_for_question("profile")) << error();
+}
+
 TEST_F(ReplayedRun, EnterAndEscapeDecideNothing) {
   start_->click();
   ASSERT_TRUE(wait_for_question("profile")) << error();
@@ -140,7 +152,7 @@ TEST_F(ReplayedRun, EnterAndEscapeDecideNothing) {
   }
   EXPECT_TRUE(button("review")->isVisible());
   button("review")->click();
-  choose("Stop: there is no headroom");
+  choose("Stop here");
   ASSERT_TRUE(QTest::qWaitFor([this] { return !window_.run().is_running(); }, kPatienceMs));
   EXPECT_TRUE(window_.run().state().variants.empty());
 }
