@@ -18,6 +18,7 @@
 #include <QStatusBar>
 #include <QVBoxLayout>
 
+#include "ui/benchmarks/benchmarks_panel.h"
 #include "ui/console/console_panel.h"
 #include "ui/dialogs/approval_dialog.h"
 #include "ui/finalize/finalize_page.h"
@@ -93,7 +94,9 @@ void MainWindow::make_pages() {
   new_run_ = new NewRunPage(run_);
   pages_->addWidget(new_run_);
   pages_->addWidget(new ProfilePage(run_));
-  pages_->addWidget(new VariantsPage(run_));
+  auto* variants = new VariantsPage(run_);
+  connect(variants->benchmarks(), &BenchmarksPanel::failed, this, &MainWindow::say);
+  pages_->addWidget(variants);
   pages_->addWidget(new FinalizePage(run_));
   connect(rail_, &PipelineRail::stage_wanted, this, [this](Stage stage) { stay_at(stage); });
   connect(&run_, &RunView::line_wanted, this, [this] { stay_at(Stage::kOptimize); });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -12,13 +13,27 @@
 namespace lwb {
 namespace {
 
+constexpr double kNearlyOneSize = 1.02;
+
 // Time to copy `bytes` (read plus written) from the measured sizes: straight between neighbours on
-// the log scale of the rate, the nearest rate outside.
+// the log scale of the rate, the nearest rate outside. A size is never slower than a larger one:
+// where it was measured so, the larger one's time is the bound. Sizes that are nearly one share the
+// better rate.
 double copy_us(const Measurement& baseline, double bytes) {
   std::map<double, double> rates;  // bytes → bytes per µs
   for (const auto& rate : baseline.copy_rates) {
     const double us = median(rate.us);
-    if (us > 0) rates[rate.bytes] = rate.bytes / us;
+    if (us > 0) rates[rate.bytes] = std::max(rates[rate.bytes], rate.bytes / us);
+  }
+  double least_us = std::numeric_limits<double>::infinity();
+  for (auto rate = rates.rbegin(); rate != rates.rend(); ++rate) {
+    least_us = std::min(least_us, rate->first / rate->second);
+    rate->second = rate->first / least_us;
+  }
+  for (auto rate = rates.begin(); rate != rates.end(); ++rate) {
+    const auto next = std::next(rate);
+    if (next == rates.end() || next->first > kNearlyOneSize * rate->first) continue;
+    rate->second = next->second = std::max(rate->second, next->second);
   }
   if (rates.empty() || bytes <= 0) return 0;
   const auto above = rates.lower_bound(bytes);

@@ -13,6 +13,8 @@
 #include <QVBoxLayout>
 
 #include "core/base/json.h"
+#include "ui/charts/chart_widget.h"
+#include "ui/profile/roofline_chart.h"
 #include "ui/run/run_view.h"
 #include "ui/theme/theme.h"
 
@@ -73,6 +75,7 @@ ProfilePage::ProfilePage(RunView& run, QWidget* parent)
       diagnosis_(new QLabel),
       gpu_(new QLabel),
       rows_(new QTableWidget(0, kRowColumns)),
+      roofline_(new ChartWidget),
       order_(list("order")),
       opportunities_(list("opportunities")),
       pages_(new QStackedLayout(this)) {
@@ -92,7 +95,8 @@ ProfilePage::ProfilePage(RunView& run, QWidget* parent)
       tr("Forward, backward, or full where the forward computes the gradients"),
       tr("GPU time of the op's own calls, L2 flushed and launch cost hidden; median"),
       tr("The least that the hardware allows: counted bytes at the measured copy rate"),
-      tr("Floor over op time: near 100 % there is nothing left to gain"),
+      tr("Floor over op time: near 100 % there is nothing left to gain. Above 100 %: faster than "
+         "the copy of this size, as small working sets can be"),
       tr("Time of the call with Python and launches: where it is far above op time, launch cost "
          "dominates"),
       tr("First rule that holds, from op time and counted bytes")};
@@ -110,13 +114,14 @@ ProfilePage::ProfilePage(RunView& run, QWidget* parent)
   });
 
   auto* lists = new QSplitter(Qt::Horizontal);
+  lists->addWidget(titled(tr("Bandwidth reached, against the measured roof"), roofline_));
   lists->addWidget(titled(tr("Strategy order"), order_));
   lists->addWidget(titled(tr("Opportunities"), opportunities_));
   auto* panes = new QSplitter(Qt::Vertical);
   panes->addWidget(titled(tr("Baseline and headroom"), rows_));
   panes->addWidget(lists);
-  panes->setStretchFactor(0, 3);
-  panes->setStretchFactor(1, 2);
+  panes->setStretchFactor(0, 1);
+  panes->setStretchFactor(1, 1);
   auto* content = new QWidget;
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(8, 8, 8, 8);
@@ -126,6 +131,7 @@ ProfilePage::ProfilePage(RunView& run, QWidget* parent)
   pages_->addWidget(empty_label(tr("The profile appears here when the kernel's calls have been "
                                    "captured, traced and measured.")));
   pages_->addWidget(content);
+  connect(&Theme::instance(), &Theme::changed, this, &ProfilePage::refresh);
   connect(&run_, &RunView::restarted, this, &ProfilePage::refresh);
   connect(&run_, &RunView::folded, this, [this](const std::vector<Event>& events) {
     for (const Event& event : events) {
@@ -144,6 +150,7 @@ void ProfilePage::refresh() {
   fill_gpu();
   fill_rows();
   fill_lists();
+  roofline_->show_chart(roofline_chart(profile));
 }
 
 void ProfilePage::fill_gpu() {

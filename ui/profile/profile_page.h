@@ -10,6 +10,7 @@ class QTableWidget;
 
 namespace lwb {
 
+class ChartWidget;
 class RunView;
 
 class ProfilePage : public QWidget {
@@ -26,6 +27,7 @@ class ProfilePage : public QWidget {
   QLabel* diagnosis_;
   QLabel* gpu_;
   QTableWidget* rows_;
+  ChartWidget* roofline_;
   QListWidget* order_;
   QListWidget* opportunities_;
   QStackedLayout* pages_;

@@ -9,6 +9,8 @@
 #include <QVBoxLayout>
 
 #include "core/base/json.h"
+#include "ui/benchmarks/benchmark_board.h"
+#include "ui/benchmarks/benchmarks_panel.h"
 #include "ui/run/run_view.h"
 #include "ui/theme/theme.h"
 #include "ui/variants/variant_diff.h"
@@ -17,7 +19,7 @@
 namespace lwb {
 
 namespace {
-constexpr int kTableHeight = 230;
+constexpr int kTableHeight = 150, kDiffHeight = 330, kBenchmarksHeight = 260;
 }
 
 VariantsPage::VariantsPage(RunView& run, QWidget* parent)
@@ -28,6 +30,7 @@ VariantsPage::VariantsPage(RunView& run, QWidget* parent)
       title_(new QLabel),
       table_(new QTableView),
       diff_(new VariantDiff(run)),
+      benchmarks_(new BenchmarksPanel(run)),
       panes_(new QSplitter(Qt::Vertical)),
       pages_(new QStackedLayout(this)) {
   sorted_->setSourceModel(model_);
@@ -47,8 +50,7 @@ VariantsPage::VariantsPage(RunView& run, QWidget* parent)
     table_->setColumnWidth(column, 88);
   }
   table_->setColumnWidth(VariantModel::kMemory, 104);
-  table_->horizontalHeader()->setSectionResizeMode(VariantModel::kTechniques,
-                                                   QHeaderView::Stretch);
+  table_->horizontalHeader()->setSectionResizeMode(VariantModel::kTechniques, QHeaderView::Stretch);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& now) {
             if (!now.isValid() || selecting_) return;
@@ -70,20 +72,26 @@ VariantsPage::VariantsPage(RunView& run, QWidget* parent)
   column->addWidget(table_, 1);
   panes_->addWidget(top);
   panes_->addWidget(diff_);
+  panes_->addWidget(benchmarks_);
   panes_->setStretchFactor(0, 0);
   panes_->setStretchFactor(1, 1);
-  panes_->setSizes({kTableHeight, 2 * kTableHeight});
-  pages_->addWidget(empty_label(tr("Variants appear here when the profile has been approved: each "
-                                   "with its techniques, its verdict and what it gains.")));
+  panes_->setStretchFactor(2, 1);
+  panes_->setSizes({kTableHeight, kDiffHeight, kBenchmarksHeight});
+  pages_->addWidget(
+      empty_label(tr("Variants appear here when the profile has been approved: each "
+                     "with its techniques, its verdict and what it gains.")));
   pages_->addWidget(panes_);
   // After the table has taken the reset in.
   connect(model_, &QAbstractItemModel::modelReset, this, &VariantsPage::refresh,
           Qt::QueuedConnection);
+  connect(&benchmarks_->board(), &BenchmarkBoard::changed, this, [this] {
+    if (pages_->currentIndex() == 0) refresh();  // the first samples, before there is a variant
+  });
   refresh();
 }
 
 void VariantsPage::refresh() {
-  const bool any = model_->rowCount() > 1;
+  const bool any = model_->rowCount() > 1 || !benchmarks_->board().table().empty();
   pages_->setCurrentIndex(any ? 1 : 0);
   if (!any) return;
   title_->setText(tr("Variants"));

@@ -1,4 +1,5 @@
-// The work area of the stage optimize: all variants, the changes of the selected one, its notes.
+// The work area of the stage optimize: all variants, the changes of the selected one, the
+// benchmarks.
 #pragma once
 
 #include <QWidget>
@@ -11,7 +12,7 @@ class QTableView;
 
 namespace lwb {
 
-class MarkdownView;
+class BenchmarksPanel;
 class RunView;
 class VariantDiff;
 class VariantModel;
@@ -20,8 +21,7 @@ class VariantsPage : public QWidget {
   Q_OBJECT
  public:
   explicit VariantsPage(RunView& run, QWidget* parent = nullptr);
-  // Where further views of the selected variant are added (the benchmarks).
-  QSplitter* panes() { return panes_; }
+  BenchmarksPanel* benchmarks() { return benchmarks_; }
 
  private:
   void select(int number);
@@ -32,7 +32,8 @@ class VariantsPage : public QWidget {
   QLabel* title_;
   QTableView* table_;
   VariantDiff* diff_;
-  bool follows_ = true;    // the winner, or the newest variant, until the person selects one
+  BenchmarksPanel* benchmarks_;
+  bool follows_ = true;  // the winner, or the newest variant, until the person selects one
   bool selecting_ = false;
   QSplitter* panes_;
   QStackedLayout* pages_;
