@@ -212,6 +212,18 @@ ParsedCommandLine parse_command_line(int argc, char** argv) {
       ->add_option("--repeat", line.repeat,
                    "Measure so many times, each in fresh processes: how well verdicts repeat")
       ->check(positive("--repeat 10", 1000));
+  CLI::App* offer =
+      add("offer", "Give a run that goes on a variant of your own to judge", Command::kOffer);
+  add_checkout(offer, line);
+  add_kernel(offer, line, true);
+  offer->add_option("--variant", line.variant_file, "The edited kernel file")
+      ->required()
+      ->type_name("FILE");
+  offer->add_option("--title", line.title, "One line: what it changes")
+      ->required()
+      ->type_name("TEXT");
+  offer->add_option("--based-on", line.based_on, "The variant that was edited (default: v0)")
+      ->type_name("vN");
   CLI::App* show = add("show", "What is known of the last run of a kernel", Command::kShow);
   add_checkout(show, line);
   add_kernel(show, line, true);

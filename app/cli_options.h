@@ -9,12 +9,13 @@
 
 namespace lwb {
 
-enum class Command { kDoctor, kKernels, kRun, kProfile, kOptimize, kFinalize, kMeasure, kShow };
+enum class Command { kDoctor, kKernels, kRun, kProfile, kOptimize, kFinalize, kMeasure, kOffer, kShow };
 
 struct CommandLine {
   Command command = Command::kKernels;
   RunOptions run;
-  std::string variant_file, against_file;  // measure
+  std::string variant_file, against_file;  // measure; the first also offer
+  std::string title, based_on;             // offer
   int repeat = 1;  // measure
   bool json = false;
 };

@@ -125,6 +125,12 @@ int dispatch(const lwb::CommandLine& line) {
       lwb::print_comparisons(*compared, line.json);
       return 0;
     }
+    case lwb::Command::kOffer: {
+      auto offered = lwb::offer_file(line.run, line.variant_file, line.title, line.based_on);
+      if (!offered) return report_error(offered.error(), line.json);
+      fmt::print(stderr, "offered: the run of {} makes it its next variant\n", line.run.kernel);
+      return 0;
+    }
     case lwb::Command::kShow:
       return show(line);
     case lwb::Command::kRun:

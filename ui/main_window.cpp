@@ -17,6 +17,7 @@
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "ui/benchmarks/benchmarks_panel.h"
 #include "ui/console/console_panel.h"
@@ -31,6 +32,7 @@
 #include "ui/setup/request_form.h"
 #include "ui/setup/sample.h"
 #include "ui/theme/theme.h"
+#include "ui/variants/variant_diff.h"
 #include "ui/variants/variants_page.h"
 
 namespace lwb {
@@ -94,9 +96,10 @@ void MainWindow::make_pages() {
   new_run_ = new NewRunPage(run_);
   pages_->addWidget(new_run_);
   pages_->addWidget(new ProfilePage(run_));
-  auto* variants = new VariantsPage(run_);
-  connect(variants->benchmarks(), &BenchmarksPanel::failed, this, &MainWindow::say);
-  pages_->addWidget(variants);
+  variants_ = new VariantsPage(run_);
+  connect(variants_->benchmarks(), &BenchmarksPanel::failed, this, &MainWindow::say);
+  connect(variants_->diff(), &VariantDiff::failed, this, &MainWindow::say);
+  pages_->addWidget(variants_);
   pages_->addWidget(new FinalizePage(run_));
   connect(rail_, &PipelineRail::stage_wanted, this, [this](Stage stage) { stay_at(stage); });
   connect(&run_, &RunView::line_wanted, this, [this] { stay_at(Stage::kOptimize); });
@@ -360,6 +363,10 @@ void MainWindow::follow_stage() {
   pause_->setEnabled(run_.is_running() && !state.finished);
   pause_->setChecked(run_.is_running() && run_.is_pause_wished());
   review_->setEnabled(run_.is_running() && !state.pending.empty());
+  // Answered elsewhere, or withdrawn for a variant that was offered.
+  const bool asked = dialog_ && std::any_of(state.pending.begin(), state.pending.end(),
+                                            [&](const auto& p) { return p.id == dialog_->id(); });
+  if (dialog_ && !asked) dialog_->reject();
   if (!follows_ || !run_.has_run()) return;
   Stage stage = Stage::kPreflight;
   if (!state.profile.empty()) stage = Stage::kProfile;
@@ -387,6 +394,11 @@ bool MainWindow::review_pending() {
 // ------------------------------------------------------------------------------------- the end
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (variants_->diff()->has_unsaved_edit() && !may_close_) {
+    event->ignore();
+    ask_about_edit();
+    return;
+  }
   if (process_.is_running() && !may_close_) {
     event->ignore();
     ask_before_closing();
@@ -396,6 +408,23 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   settings.setValue(QStringLiteral("geometry"), saveGeometry());
   settings.setValue(QStringLiteral("windowState"), saveState());
   QMainWindow::closeEvent(event);
+}
+
+void MainWindow::ask_about_edit() {
+  auto* box = new QMessageBox(QMessageBox::Question, tr("An edit is not saved"),
+                              tr("The edited variant was not saved. Close and lose it?"),
+                              QMessageBox::NoButton, this);
+  box->setObjectName(QStringLiteral("unsavedEdit"));
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  QPushButton* lose = box->addButton(tr("Lose the Edit"), QMessageBox::DestructiveRole);
+  QPushButton* stay = box->addButton(tr("Stay"), QMessageBox::RejectRole);
+  box->setDefaultButton(stay);
+  box->setEscapeButton(stay);
+  connect(lose, &QPushButton::clicked, this, [this] {
+    variants_->diff()->discard_edit();
+    close();
+  });
+  box->open();
 }
 
 void MainWindow::ask_before_closing() {

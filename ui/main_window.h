@@ -60,6 +60,7 @@ class MainWindow : public QMainWindow {
   void run_ended(int exit_code);
   void say(const QString& error);
   void follow_stage();
+  void ask_about_edit();
   void ask_before_closing();
   void about();
   void restore();
@@ -78,6 +79,7 @@ class MainWindow : public QMainWindow {
   QWidget* error_bar_ = nullptr;
   QStackedWidget* pages_ = nullptr;
   NewRunPage* new_run_ = nullptr;
+  VariantsPage* variants_ = nullptr;
   ConsolePanel* console_ = nullptr;
   ReportPanel* report_ = nullptr;
   HistoryPanel* history_ = nullptr;

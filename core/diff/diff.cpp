@@ -331,4 +331,73 @@ std::string unified_diff(std::string_view old_text, std::string_view new_text,
   return out;
 }
 
+namespace {
+
+// Cuts comments off the lines of one Python text, which come in order: what stands in a string that
+// goes on over lines is none.
+class CommentCutter {
+ public:
+  std::string cut(const std::string& line) {
+    char quote = 0;  // of a string within this line
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const char c = line[i];
+      if (c == '\\') {
+        ++i;
+      } else if (!open_.empty()) {
+        if (line.compare(i, 3, open_) == 0) {
+          i += 2;
+          open_.clear();
+        }
+      } else if (quote != 0) {
+        if (c == quote) quote = 0;
+      } else if (c == '#') {
+        std::string code = line.substr(0, i);
+        code.erase(code.find_last_not_of(" \t") + 1);
+        return code;
+      } else if (c == '"' || c == '\'') {
+        const std::string three(3, c);
+        if (line.compare(i, 3, three) == 0) {
+          open_ = three;
+          i += 2;
+        } else {
+          quote = c;
+        }
+      }
+    }
+    return line;
+  }
+
+ private:
+  std::string open_;  // the quotes that end the string that goes on
+};
+
+std::string without_white_space(const std::string& text) {
+  std::string rest;
+  for (const char c : text) {
+    if (c != ' ' && c != '\t' && c != '\r' && c != '\f') rest += c;
+  }
+  return rest;
+}
+
+}  // namespace
+
+void ignore_in(Diff& diff, const Ignored& ignored) {
+  CommentCutter old_cutter, new_cutter;
+  const auto kept = [&](const DiffSide& side, CommentCutter& cutter) {
+    if (!side.line) return std::string();
+    const std::string code = ignored.comments ? cutter.cut(side.text) : side.text;
+    return ignored.white_space ? without_white_space(code) : code;
+  };
+  for (DiffRow& row : diff.rows) {
+    const std::string before = kept(row.old_side, old_cutter),
+                      after = kept(row.new_side, new_cutter);
+    const bool nothing = without_white_space(before + after).empty();
+    const bool alone = !row.old_side.line || !row.new_side.line;
+    if (row.kind == RowKind::kSame) continue;
+    if (alone ? nothing && (ignored.white_space || ignored.comments) : before == after) {
+      row.kind = RowKind::kIgnored;
+    }
+  }
+}
+
 }  // namespace lwb

@@ -37,7 +37,12 @@ enum class RowKind {
   kRemoved,  // only in the old text
   kAdded,    // only in the new text
   kChanged,  // an old line and the new one that took its place, with marks
+  kIgnored,  // differs, or stands on one side alone, in nothing but what is ignored: ignore_in()
 };
+
+inline bool is_change(RowKind kind) {
+  return kind != RowKind::kSame && kind != RowKind::kIgnored;
+}
 
 struct DiffSide {
   LineNumber line;   // 0: this side is empty in this row
@@ -71,6 +76,14 @@ struct Diff {
 // Line ends (\n, \r\n) and a missing one at the end are compared too: two lines may differ in
 // nothing else, and then have no marks.
 Diff diff_texts(std::string_view old_text, std::string_view new_text);
+
+struct Ignored {
+  bool white_space = false;  // of any kind; lines of nothing else too
+  bool comments = false;     // Python's, and lines of nothing else
+};
+// Makes those of the differing rows kIgnored that are equal without what is ignored. `count` stays
+// that of the texts.
+void ignore_in(Diff& diff, const Ignored& ignored);
 
 // The rows to show when unchanged ones further than `context` rows from a change are folded away.
 std::vector<RowRange> changed_ranges(const Diff& diff, int context = 3);

@@ -12,9 +12,12 @@
 #include "core/optimize/notebook.h"
 #include "core/optimize/proposals.h"
 #include "core/optimize/tuning.h"
+#include "core/run/offers.h"
 
 namespace lwb {
 namespace {
+
+constexpr std::string_view kPausePrefix = "pause-";
 
 std::size_t added_lines(const std::string& diff) {
   const auto lines = split_lines(diff);
@@ -31,12 +34,15 @@ class OptimizeLoop {
   Result<OptimizeResult> run() {
     for (;;) {
       if (session_.cancel.cancelled()) return stopped();
+      auto offered = try_offered();
+      if (!offered) return tl::unexpected(offered.error());
+      if (*offered) continue;
       const std::string reason = reason_to_stop();
       if (!reason.empty()) {
         result_.stop_reason = reason;
         break;
       }
-      const auto proposal = next_proposal(result_.records, in_.order);
+      const auto proposal = next_proposal(of_catalog(result_.records), in_.order);
       if (!proposal) {
         result_.stop_reason = "every technique of the catalog that applies was tried";
         break;
@@ -47,6 +53,9 @@ class OptimizeLoop {
         result_.stop_reason = "a person ended the search";
         break;
       }
+      offered = try_offered();  // in the pause
+      if (!offered) return tl::unexpected(offered.error());
+      if (*offered) continue;
       if (auto tried = try_variant(*proposal); !tried) return tl::unexpected(tried.error());
     }
     if (auto chosen = choose_winner(); !chosen) return tl::unexpected(chosen.error());
@@ -75,7 +84,7 @@ class OptimizeLoop {
   Result<bool> pause() {
     const std::string after =
         result_.records.empty() ? "the profile" : result_.records.back().name();
-    ApprovalRequest request{"pause-" + std::to_string(result_.records.size()),
+    ApprovalRequest request{std::string(kPausePrefix) + std::to_string(result_.records.size()),
                             fmt::format("Paused after {}. Go on with the next variant?", after),
                             "",
                             {"Go on", "End the search and choose the winner"},
@@ -87,6 +96,15 @@ class OptimizeLoop {
     const bool asked = is_there([&](const Event& event) {
       return event.type == "approval_requested" && get_string(event.data, "id") == request.id;
     });
+    // A search that a person ended stays ended, though a variant was offered and made since.
+    const bool ended = is_there([&](const Event& event) {
+      const std::string id = get_string(event.data, "id");
+      return event.type == "approval_answered" && id.starts_with(kPausePrefix) &&
+             std::atoi(id.c_str() + kPausePrefix.size()) <
+                 static_cast<int>(result_.records.size()) &&
+             get_string(event.data, "choice") == request.choices.back();
+    });
+    if (ended) return false;
     const auto next = static_cast<long long>(result_.records.size()) + 1;
     const bool made = is_there([&](const Event& event) {
       return event.type == "variant" && get_integer(event.data, "number") == next;
@@ -106,16 +124,17 @@ class OptimizeLoop {
 
   std::string reason_to_stop() const {
     const auto& records = result_.records;
-    if (in_.request.target && !records.empty() && records.back().measured &&
-        records.back().decision == Decision::kAccepted &&
-        target_met(*in_.request.target, records.back(), calls_of_target())) {
-      return fmt::format("the target metric is met by {}: {}", records.back().name(),
-                         to_string(*in_.request.target));
+    for (const VariantRecord& record : records) {
+      if (in_.request.target && record.measured && record.decision == Decision::kAccepted &&
+          target_met(*in_.request.target, record, calls_of_target())) {
+        return fmt::format("the target metric is met by {}: {}", record.name(),
+                           to_string(*in_.request.target));
+      }
     }
     if (in_.request.budget_s > 0 && result_.gpu_seconds >= in_.request.budget_s) {
       return fmt::format("the GPU budget of {} is used up", format_duration(in_.request.budget_s));
     }
-    return stop_reason(records, in_.request, in_.scope);
+    return stop_reason(of_catalog(records), in_.request, in_.scope);
   }
 
   // A target that names no cells is meant for every cell in scope.
@@ -147,27 +166,57 @@ class OptimizeLoop {
       if (text.error().kind == ErrorKind::kStopped) return tl::unexpected(text.error());
       return discard(record, text.error().sentence);
     }
-    record.sha256 = sha256_hex(*text);
-    const std::string diff = unified_diff(in_.original_text, *text, "original", record.name());
-    record.changed_lines = static_cast<int>(added_lines(diff));
-    const fs::path file = session_.workspace.variant(record.number);
-    if (auto written = write_file_atomically(file, *text); !written) return written;
-    if (auto noted = note(record, diff, false); !noted) return noted;
+    std::string why_not;
     if (unchanged_path(record)) {
-      record.decision = Decision::kRejected;
-      record.reason =
+      why_not =
           "no setting was at least 1 % faster than the original at any measured shape; "
           "not measured, because every launch keeps the original's path";
       record.learnings.push_back("The launch settings are already the best of those tried.");
+    }
+    return judge(record, *text, why_not);
+  }
+
+  // From the file to the verdict. `why_not`: the file cannot differ, so it is rejected unmeasured.
+  Result<void> judge(VariantRecord& record, const std::string& text, const std::string& why_not) {
+    record.sha256 = sha256_hex(text);
+    const std::string diff = unified_diff(in_.original_text, text, "original", record.name());
+    record.changed_lines = static_cast<int>(added_lines(diff));
+    const fs::path file = session_.workspace.variant(record.number);
+    if (auto written = write_file_atomically(file, text); !written) return written;
+    if (auto noted = note(record, diff, false); !noted) return noted;
+    if (!why_not.empty()) {
+      record.decision = Decision::kRejected;
+      record.reason = why_not;
       return finish(record, diff);
     }
-    auto side = in_.make_side(record.name(), *text);
+    auto side = in_.make_side(record.name(), text);
     if (!side) return tl::unexpected(side.error());
-    auto passed = check(record, *side, *text);
+    auto passed = check(record, *side, text);
     if (!passed) return tl::unexpected(passed.error());
     if (!*passed) return finish(record, diff);
     if (auto measured = measure_variant(record, *side); !measured) return measured;
     return finish(record, diff);
+  }
+
+  // A variant that a person offered comes before the catalog's next, and after any stop rule too:
+  // someone waits for its verdict. False: none is offered.
+  Result<bool> try_offered() {
+    VariantRecord record;
+    record.number = static_cast<int>(result_.records.size()) + 1;
+    auto offer = take_offer(session_.journal, session_.workspace.inbox(), record.number);
+    if (!offer) return tl::unexpected(offer.error());
+    if (!*offer) return false;
+    record.author = (*offer)->author;
+    record.based_on = (*offer)->based_on;
+    record.title = (*offer)->title;
+    record.hypothesis = (*offer)->title;
+    record.changes = {(*offer)->title};
+    const std::string bare = strip_variant_header((*offer)->text);
+    const std::string text =
+        with_variant_header(bare, {record.name(), record.based_on, {}, {}, record.changes});
+    auto judged = judge(record, text, bare == in_.original_text ? "it is the original" : "");
+    if (!judged) return tl::unexpected(judged.error());
+    return true;
   }
 
   void describe_before(VariantRecord& record, const Proposal& proposal) {
@@ -280,9 +329,13 @@ class OptimizeLoop {
   void learn(VariantRecord& record) const {
     const VariantRecord* best = best_record(result_.records);
     const double before = best != nullptr ? best->score.ratio : 1;
-    record.learnings.push_back(fmt::format(
-        "Expected {}, measured {} over the cells in scope; the best before was {}.",
-        format_ratio(record.expected_gain), format_gain(record.score), format_ratio(before)));
+    const std::string expected =
+        record.author == "catalog"
+            ? fmt::format("Expected {}, measured", format_ratio(record.expected_gain))
+            : "Measured";
+    record.learnings.push_back(fmt::format("{} {} over the cells in scope; the best before was {}.",
+                                           expected, format_gain(record.score),
+                                           format_ratio(before)));
   }
 
   static bool unchanged_path(const VariantRecord& record) {

@@ -44,6 +44,13 @@ std::optional<Proposal> gate_last(const std::vector<VariantRecord>& records,
 
 }  // namespace
 
+std::vector<VariantRecord> of_catalog(const std::vector<VariantRecord>& records) {
+  std::vector<VariantRecord> made;
+  std::copy_if(records.begin(), records.end(), std::back_inserter(made),
+               [](const VariantRecord& record) { return record.author == "catalog"; });
+  return made;
+}
+
 const VariantRecord* best_record(const std::vector<VariantRecord>& records) {
   const VariantRecord* best = nullptr;
   for (const VariantRecord& record : records) {

@@ -27,6 +27,10 @@ std::optional<Proposal> next_proposal(const std::vector<VariantRecord>& records,
                                       const std::vector<StrategyItem>& order,
                                       const GuardrailLimits& limits = {});
 
+// Those that the catalog made, in order: what a person offered neither steers the search nor uses
+// up its budget.
+std::vector<VariantRecord> of_catalog(const std::vector<VariantRecord>& records);
+
 // The accepted record with the best score, or nullptr.
 const VariantRecord* best_record(const std::vector<VariantRecord>& records);
 

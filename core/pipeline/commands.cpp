@@ -3,6 +3,9 @@
 #include "core/base/files.h"
 #include "core/pipeline/pipeline.h"
 #include "core/pipeline/workbench.h"
+#include "core/run/offers.h"
+#include "core/run/state.h"
+#include "core/run/workspace.h"
 
 namespace lwb {
 namespace {
@@ -130,6 +133,39 @@ Result<std::vector<FileComparison>> measure_files(const RunOptions& options,
   if (!cells) return tl::unexpected(cells.error());
   return compare_repeatedly(bench, sides, replayable(cells->calls.calls), *request, repeat,
                             listener);
+}
+
+Result<void> offer_file(const RunOptions& options, const std::string& file,
+                        const std::string& title, const std::string& based_on) {
+  auto checkout = open_checkout(options.checkout);
+  if (!checkout) return tl::unexpected(checkout.error());
+  const Workspace workspace{checkout->workspace(options.kernel), options.kernel};
+  RunState state;
+  if (fs::exists(workspace.journal())) {
+    auto events = read_journal(workspace.journal());
+    if (!events) return tl::unexpected(events.error());
+    state = fold(*events);
+  }
+  if (const std::string problem = offer_problem(state); !problem.empty()) {
+    return fail(ErrorKind::kUsage, problem);
+  }
+  VariantOffer offer;
+  offer.title = title;
+  if (!based_on.empty()) offer.based_on = based_on;
+  bool known = offer.based_on == "v0";
+  for (const auto& [number, record] : state.variants) {
+    known = known || offer.based_on == "v" + std::to_string(number);
+  }
+  if (!known) {
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("--based-on {}: the run of {} has no such variant; lwb show lists them.",
+                    offer.based_on, options.kernel));
+  }
+  auto text = kernel_text(file, {});
+  if (!text) return tl::unexpected(text.error());
+  offer.text = std::move(*text);
+  return offer_variant(workspace.inbox(), std::move(offer));
 }
 
 }  // namespace lwb

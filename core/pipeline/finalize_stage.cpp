@@ -85,10 +85,20 @@ class FinalizeStage {
     return {"finalize", name, step_key(parts)};
   }
 
+  enum class Gate { kPassed, kFailed, kNotChecked };
   Result<void> gate(const std::string& name, bool passed, const std::string& sentence) {
+    return gate(name, passed ? Gate::kPassed : Gate::kFailed, sentence);
+  }
+  // What could not be checked does not hold the winner back, and is no pass either.
+  Result<void> gate(const std::string& name, Gate state, const std::string& sentence) {
     in_.say(fmt::format("{}: {}", name, sentence));
-    return session_.journal.append("gate",
-                                   {{"name", name}, {"passed", passed}, {"sentence", sentence}});
+    const char* word = state == Gate::kPassed   ? "passed"
+                       : state == Gate::kFailed ? "failed"
+                                                : "not checked";
+    return session_.journal.append("gate", {{"name", name},
+                                            {"state", word},
+                                            {"passed", state != Gate::kFailed},
+                                            {"sentence", sentence}});
   }
 
   // ------------------------------------------------------------------------- before anything
@@ -189,7 +199,12 @@ class FinalizeStage {
     if (!styled) return tl::unexpected(styled.error());
     style_ = std::move(*styled);
     text_ = style_.text;
-    return gate("style", style_.state != StyleResult::State::kFindings, style_.sentence);
+    using State = StyleResult::State;
+    return gate("style",
+                style_.state == State::kFindings     ? Gate::kFailed
+                : style_.state == State::kNotChecked ? Gate::kNotChecked
+                                                     : Gate::kPassed,
+                style_.sentence);
   }
 
   std::vector<fs::path> test_files() const {

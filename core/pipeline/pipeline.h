@@ -33,6 +33,11 @@ struct RunOutcome {
 Result<RunOutcome> run_pipeline(const RunOptions& options, LastStage last,
                                 const CancelToken& cancel, const Listener& listener);
 
+// Lays `file` into the inbox of the kernel's run, which makes it its next variant. kUsage where the
+// run takes none (offer_problem()) or `based_on` is no variant of it.
+Result<void> offer_file(const RunOptions& options, const std::string& file,
+                        const std::string& title, const std::string& based_on);
+
 // The living process that runs, or waits to run, this kernel of the checkout; nothing when there is
 // none. `work_area` as in RunOptions.
 std::optional<LockOwner> run_in_progress(const std::filesystem::path& checkout,

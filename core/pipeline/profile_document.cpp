@@ -92,6 +92,7 @@ Json profile_json(const ProfileInputs& inputs, const ProfileResult& result) {
           {"scope", result.scope},
           {"tier", to_string(result.analysis.tier)},
           {"configuration", configuration_rows(result.analysis)},
+          {"launches", launch_rows(result.trace)},
           {"patterns", findings(result.analysis.patterns)},
           {"opportunities", findings(result.analysis.opportunities)},
           {"warnings", findings(result.analysis.warnings)},

@@ -21,6 +21,7 @@
 #include "core/pipeline/profile_stage.h"
 #include "core/pipeline/variant_checks.h"
 #include "core/pipeline/workbench.h"
+#include "core/run/offers.h"
 #include "core/run/state.h"
 
 namespace lwb {
@@ -267,12 +268,18 @@ class Run {
           "PROFILED", "The profile is in " + (workspace_.root / "profile.md").string(), 0, {}};
     }
     const OptimizeInputs optimizing = optimize_inputs(*model, *profile);
-    auto optimized = optimize(shared, optimizing);
-    if (!optimized) return tl::unexpected(optimized.error());
-    int chosen = 0;
-    auto outcome = approve_winner(shared, *optimized, chosen);
-    if (!outcome || chosen == 0 || last_ == LastStage::kOptimize) return outcome;
-    return finalize(shared, optimizing, *profile, *optimized, chosen);
+    // A variant that a person offers while the winner is asked about is made and measured first; the
+    // steps that were done are in the journal.
+    for (int asked = 1;; ++asked) {
+      auto optimized = optimize(shared, optimizing);
+      if (!optimized) return tl::unexpected(optimized.error());
+      int chosen = 0;
+      bool offered = false;
+      auto outcome = approve_winner(shared, *optimized, asked, chosen, offered);
+      if (offered) continue;
+      if (!outcome || chosen == 0 || last_ == LastStage::kOptimize) return outcome;
+      return finalize(shared, optimizing, *profile, *optimized, chosen);
+    }
   }
 
   Result<RunOutcome> finalize(Session& shared, const OptimizeInputs& optimizing,
@@ -357,7 +364,9 @@ class Run {
     return inputs;
   }
 
-  Result<RunOutcome> approve_winner(Session& shared, const OptimizeResult& result, int& chosen) {
+  // `asked`: how often, with this. `offered`: instead of an answer there is another variant to try.
+  Result<RunOutcome> approve_winner(Session& shared, const OptimizeResult& result, int asked,
+                                    int& chosen, bool& offered) {
     if (result.winner == 0) {
       return RunOutcome{"NO_WINNER",
                         result.winner_reason + " Stopped because " + result.stop_reason + ".",
@@ -365,7 +374,8 @@ class Run {
                         {}};
     }
     auto document = read_file(workspace_.root / "comparison.md");
-    ApprovalRequest request{"winner", "Approve the winner?", document ? *document : "", {}};
+    const std::string id = asked == 1 ? "winner" : fmt::format("winner-{}", asked);
+    ApprovalRequest request{id, "Approve the winner?", document ? *document : "", {}};
     request.choices.push_back(fmt::format("Approve winner v{}", result.winner));
     for (const VariantRecord& record : result.records) {
       if (record.number != result.winner && record.decision == Decision::kAccepted) {
@@ -373,8 +383,13 @@ class Run {
       }
     }
     request.choices.push_back(kNoWinner);
-    auto answer = ask(journal_, shared.approvals, request, cancel_);
+    const auto offers = offered_variants(workspace_.inbox());
+    std::vector<ApprovalSource*> sources = shared.approvals;
+    sources.push_back(offers.get());
+    auto answer = ask(journal_, sources, request, cancel_);
     if (!answer) return tl::unexpected(answer.error());
+    offered = answer->choice == kVariantOffered;
+    if (offered) return RunOutcome{};
     if (answer->choice == kNoWinner) {
       return RunOutcome{"DECLINED", "No winner, as chosen; nothing was changed.", 0, {}};
     }

@@ -9,11 +9,12 @@
 //   samples            measurement, batch        one cell, pass, side and round
 //   profile            the whole profile
 //   variant            one VariantRecord; a later one of the same number replaces it
+//   variant_offered    number, id, text, title, based_on, author     a person's, taken as that number
 //   approval_requested id, question, document, choices     approval_answered: id, choice, comment, by
 //   winner             variant, reason, score
 //   apply_begin        file, before_sha256, after_sha256, mode     (durable, before the one write)
 //   apply_done         file, sha256                                (durable, after it)
-//   gate               name, passed, sentence, details
+//   gate               name, state ("passed", "failed", "not checked"), passed, sentence, details
 //   pull_request       branch, commit, patch, text, url, state
 //   error              sentence, details
 //   run_finished       outcome, exit_code, sentence, summary

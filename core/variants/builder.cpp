@@ -411,6 +411,12 @@ std::vector<Settings> candidates(const Hook& hook, std::size_t limit) {
   return thinned;
 }
 
+std::string with_variant_header(const std::string& text, const VariantPlan& plan) {
+  std::string file = strip_variant_header(text);
+  const std::string newline = file.find("\r\n") == std::string::npos ? "\n" : "\r\n";
+  return file.insert(header_place(file), header(plan, plan.changes, newline));
+}
+
 std::string strip_variant_header(const std::string& text) {
   const std::size_t begin = header_place(text);
   if (text.compare(begin, std::string(kHeaderBegin).size(), kHeaderBegin) != 0) return text;

@@ -46,6 +46,9 @@ Result<BuiltVariant> build_variant(const TechniqueContext& context, const Varian
 // All combinations of a hook's knobs, the original's path first; combinations that cannot differ are left out.
 std::vector<Settings> candidates(const Hook& hook, std::size_t limit = 400);
 
+// A text that was not built, as variant file: with such a header, in place of one that it has.
+std::string with_variant_header(const std::string& text, const VariantPlan& plan);
+
 // The file without the header comment that build_variant put on it.
 std::string strip_variant_header(const std::string& text);
 

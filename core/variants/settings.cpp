@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include "core/base/text.h"
 
@@ -16,6 +17,7 @@ struct Shape {
   BucketChoice bucket;
   std::set<std::string> calls;
   std::map<Settings, double> us;
+  std::map<Settings, std::pair<int, int>> resources;  // registers and spills
   double best_us = 0;
   bool decided = false;
 };
@@ -49,6 +51,9 @@ void take_times(Shape& shape, const std::vector<SweepPoint>& points) {
   for (const SweepPoint& point : points) {
     if (point.status != "correct" || !(point.median_us > 0) || !shape.calls.count(point.call))
       continue;
+    auto& [registers, spills] = shape.resources[point.settings];
+    registers = std::max(registers, point.registers);
+    spills = std::max(spills, point.spills);
     Sum& sum = sums[point.settings];
     if (sum.calls.insert(point.call).second) sum.logs += std::log(point.median_us);
   }
@@ -220,7 +225,10 @@ SettingsTable choose_settings(const std::string& function, const std::vector<std
   SettingsTable table;
   table.function = function;
   table.features = features;
-  for (Shape& shape : measured) table.buckets.push_back(std::move(shape.bucket));
+  for (Shape& shape : measured) {
+    std::tie(shape.bucket.registers, shape.bucket.spills) = shape.resources[shape.bucket.settings];
+    table.buckets.push_back(std::move(shape.bucket));
+  }
   return table;
 }
 
@@ -259,7 +267,9 @@ Json to_json(const SettingsTable& table) {
                        {"dtype", bucket.dtype},
                        {"settings", Json(bucket.settings)},
                        {"original_us", bucket.original_us},
-                       {"best_us", bucket.best_us}});
+                       {"best_us", bucket.best_us},
+                       {"registers", bucket.registers},
+                       {"spills", bucket.spills}});
   }
   return {{"function", table.function},
           {"features", table.features},
@@ -289,6 +299,8 @@ Result<SettingsTable> settings_table_from_json(const Json& json) {
       bucket.settings[name] = value;
     bucket.original_us = get_number(item, "original_us");
     bucket.best_us = get_number(item, "best_us");
+    bucket.registers = static_cast<int>(get_integer(item, "registers"));
+    bucket.spills = static_cast<int>(get_integer(item, "spills"));
     table.buckets.push_back(std::move(bucket));
   }
   const Json& capability = get_array(json, "capability");

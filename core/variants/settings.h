@@ -51,6 +51,8 @@ struct BucketChoice {
   Settings settings;       // empty: the original's path is kept there
   double original_us = 0;  // geometric means over the calls of this shape
   double best_us = 0;      // of the chosen settings
+  // Of the chosen settings, a thread; the most over the calls. 0: not known.
+  int registers = 0, spills = 0;
 };
 
 struct SettingsTable {

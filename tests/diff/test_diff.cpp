@@ -253,5 +253,47 @@ TEST(Diff, FoldsWhatDidNotChange) {
   EXPECT_THAT(changed_ranges(diff_texts(a, a)), IsEmpty());
 }
 
+std::vector<RowKind> kinds(const Diff& diff) {
+  std::vector<RowKind> all;
+  for (const DiffRow& row : diff.rows) all.push_back(row.kind);
+  return all;
+}
+
+TEST(Diff, CanIgnoreWhiteSpace) {
+  Diff diff = diff_texts("if x:\n  y = f(a,b)\nz\n", "if x:\n    y = f(a, b)\n\nz\nw\n");
+  ignore_in(diff, {});
+  EXPECT_THAT(kinds(diff), ::testing::Contains(RowKind::kChanged));
+  ignore_in(diff, {true, false});
+  for (const DiffRow& row : diff.rows) {
+    EXPECT_EQ(is_change(row.kind), row.new_side.text == "w") << row.new_side.text;
+  }
+  EXPECT_FALSE(diff.empty()) << "the texts differ all the same";
+}
+
+TEST(Diff, CanIgnoreCommentsButNotWhatOnlyLooksLikeOne) {
+  const std::string before =
+      "x = 1\n"
+      "s = '# no comment'\n"
+      "\"\"\"text\n"
+      "# of a docstring\n"
+      "\"\"\"\n"
+      "e = 'it\\'s #'  # one\n";
+  const std::string after =
+      "# a new line\n"
+      "x = 1  # why\n"
+      "s = '# NO comment'\n"
+      "\"\"\"text\n"
+      "# of the docstring\n"
+      "\"\"\"\n"
+      "e = 'it\\'s #'  # two\n";
+  Diff diff = diff_texts(before, after);
+  ignore_in(diff, {false, true});
+  std::vector<std::string> changed;
+  for (const DiffRow& row : diff.rows) {
+    if (is_change(row.kind)) changed.push_back(row.new_side.text);
+  }
+  EXPECT_THAT(changed, ElementsAre("s = '# NO comment'", "# of the docstring"));
+}
+
 }  // namespace
 }  // namespace lwb

@@ -119,12 +119,9 @@ std::optional<Value> gain_of(const BenchmarkBoard& board, Quantity quantity,
 
 QString title_of(Quantity quantity) {
   switch (quantity) {
-    case Quantity::kOpTime:
-      return tr("op time, µs");
-    case Quantity::kWallTime:
-      return tr("wall time, µs");
-    case Quantity::kMemory:
-      return tr("peak memory, MB");
+    case Quantity::kOpTime: return tr("op time, µs");
+    case Quantity::kWallTime: return tr("wall time, µs");
+    case Quantity::kMemory: return tr("peak memory, MB");
   }
   return {};
 }

@@ -102,12 +102,10 @@ QVariant HeatModel::data(const QModelIndex& index, int role) const {
       }
       if (column == kPass) return tokens().secondary;
       return {};
-    case Qt::FontRole:
-      return column >= kOriginal ? code_font() : QVariant();
+    case Qt::FontRole: return column >= kOriginal ? code_font() : QVariant();
     case Qt::TextAlignmentRole:
       return QVariant((column >= kOriginal ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -126,14 +124,10 @@ QVariant HeatModel::headerData(int section, Qt::Orientation orientation, int rol
   }
   if (role != Qt::DisplayRole) return {};
   switch (section) {
-    case kCall:
-      return tr("Call");
-    case kPass:
-      return tr("Pass");
-    case kOriginal:
-      return tr("v0, µs");
-    default:
-      return QStringLiteral("v%1").arg(variant(section));
+    case kCall: return tr("Call");
+    case kPass: return tr("Pass");
+    case kOriginal: return tr("v0, µs");
+    default: return QStringLiteral("v%1").arg(variant(section));
   }
 }
 

@@ -58,7 +58,7 @@ ApprovalDialog::ApprovalDialog(const PendingApproval& approval, RunView& run, QW
   question->setFont(title_font());
   column->addWidget(question);
   const std::string reason = get_string(run.state().winner, "reason");
-  if (approval.id == "winner" && !reason.empty()) {
+  if (approval.id.starts_with("winner") && !reason.empty()) {
     column->addWidget(wrapped(QString::fromStdString(reason), "answer"));
   }
   add_tabs(approval);
@@ -148,7 +148,7 @@ QString ApprovalDialog::what_happens_next() const {
               "its tab; %1 is not touched.")
         .arg(file);
   }
-  if (id_ == "winner") {
+  if (id_.starts_with("winner")) {
     return tr("Next: the upstream tests and the style check run in a sandbox with the winner; %1 "
               "is "
               "not touched before you approve that too.")

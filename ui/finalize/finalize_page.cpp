@@ -106,11 +106,15 @@ void FinalizePage::refresh() {
   gates_->clear();
   for (const Json& gate : state.gates) {
     const bool passed = get_bool(gate, "passed");
+    const bool checked = get_string(gate, "state") != "not checked";
     auto* item = new QListWidgetItem(QStringLiteral("%1  %2: %3")
-                                         .arg(passed ? QStringLiteral("✓") : QStringLiteral("✗"),
+                                         .arg(!checked ? QStringLiteral("–")
+                                              : passed ? QStringLiteral("✓")
+                                                       : QStringLiteral("✗"),
                                               QString::fromStdString(get_string(gate, "name")),
                                               QString::fromStdString(get_string(gate, "sentence"))));
-    item->setForeground(passed ? tokens().text : tokens().bad);
+    item->setForeground(!checked ? tokens().caution : passed ? tokens().text : tokens().bad);
+    if (!checked) item->setToolTip(tr("Not checked: it holds nothing back, and says nothing"));
     gates_->addItem(item);
   }
   if (state.gates.empty()) gates_->addItem(tr("No gate was run."));

@@ -70,6 +70,19 @@ bool RunView::answer(const std::string& id, const ApprovalAnswer& answer, QStrin
   return sent.has_value();
 }
 
+bool RunView::offer(const VariantOffer& offer, QString& problem) {
+  problem = offer_problem();
+  if (!problem.isEmpty()) return false;
+  auto laid = offer_variant(workspace_.inbox(), offer);
+  if (!laid) problem = QString::fromStdString(laid.error().sentence);
+  return laid.has_value();
+}
+
+QString RunView::offer_problem() const {
+  if (archived_) return tr("This is an earlier run: nothing is measured for it any more.");
+  return QString::fromStdString(lwb::offer_problem(state()));
+}
+
 bool RunView::stop(QString& problem) {
   if (!is_running()) return true;
   const QString host = QString::fromStdString(owner_->host);

@@ -10,6 +10,7 @@
 
 #include "core/run/approvals.h"
 #include "core/run/lock.h"
+#include "core/run/offers.h"
 #include "core/run/workspace.h"
 #include "ui/run/journal_follower.h"
 
@@ -47,6 +48,11 @@ class RunView : public QObject {
 
   // Sends a decision to the run; false with `problem` when it cannot be written.
   bool answer(const std::string& id, const ApprovalAnswer& answer, QString& problem);
+
+  // Gives the run a variant of the person's own; false with `problem` when it takes none.
+  bool offer(const VariantOffer& offer, QString& problem);
+  // Why it takes none, or an empty text.
+  QString offer_problem() const;
 
   // Ends the process that works on it, whoever started it; what it did can be gone on with. False
   // with `problem` when it runs on another machine or belongs to another user.

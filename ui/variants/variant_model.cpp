@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/base/text.h"
 #include "ui/run/run_view.h"
@@ -23,6 +24,28 @@ double peak_bytes(const Json& record, const std::string& side) {
   double most = 0;
   for (const Json& peak : get_array(record, "memory")) {
     if (get_string(peak, "side") == side) most = std::max(most, get_number(peak, "peak_bytes"));
+  }
+  return most;
+}
+
+// The most that a thread takes of "registers" or "spills", over `rows`; none where nothing was
+// compiled.
+std::optional<long long> most_of(const Json& rows, const char* key) {
+  std::optional<long long> most;
+  for (const Json& row : rows) {
+    if (get_integer(row, "registers") <= 0) continue;
+    most = std::max(most.value_or(0), get_integer(row, key));
+  }
+  return most;
+}
+
+// Of a variant: over the buckets of its settings tables.
+std::optional<long long> most_of_tables(const Json& record, const char* key) {
+  std::optional<long long> most;
+  for (const Json& table : get_array(record, "tables")) {
+    if (const auto own = most_of(get_array(table, "buckets"), key)) {
+      most = std::max(most.value_or(0), *own);
+    }
   }
   return most;
 }
@@ -52,8 +75,7 @@ QColor decision_colour(const std::string& decision) {
 
 }  // namespace
 
-VariantModel::VariantModel(RunView& run, QObject* parent)
-    : QAbstractTableModel(parent), run_(run) {
+VariantModel::VariantModel(RunView& run, QObject* parent) : QAbstractTableModel(parent), run_(run) {
   connect(&run_, &RunView::restarted, this, &VariantModel::rebuild);
   connect(&run_, &RunView::folded, this, [this](const std::vector<Event>& events) {
     const bool concerns = std::any_of(events.begin(), events.end(), [](const Event& event) {
@@ -121,17 +143,23 @@ QVariant VariantModel::text(const Row& row, int column) const {
     case kInterval: {
       if (original || !measured) return QString();
       const Json& score = get_object(row.record, "score");
-      return QString::fromStdString(fmt::format("{:.3f} – {:.3f}", get_number(score, "low"),
-                                                get_number(score, "high")));
+      return QString::fromStdString(
+          fmt::format("{:.3f} – {:.3f}", get_number(score, "low"), get_number(score, "high")));
     }
     case kForward: return ratio("forward");
     case kBackward: return ratio("backward");
     case kMemory: {
-      const double bytes =
-          original ? (rows_.size() > 1 ? peak_bytes(rows_.back().record, "v0") : 0)
-                   : peak_bytes(row.record, "v" + std::to_string(row.number));
+      const double bytes = original ? (rows_.size() > 1 ? peak_bytes(rows_.back().record, "v0") : 0)
+                                    : peak_bytes(row.record, "v" + std::to_string(row.number));
       return bytes > 0 ? QString::fromStdString(fmt::format("{:.1f}", bytes / kMegabyte))
                        : QStringLiteral("–");
+    }
+    case kRegisters:
+    case kSpills: {
+      const char* key = column == kRegisters ? "registers" : "spills";
+      const auto most = original ? most_of(get_array(run_.state().profile, "launches"), key)
+                                 : most_of_tables(row.record, key);
+      return most ? QString::number(*most) : QStringLiteral("–");
     }
     default: return {};
   }
@@ -144,7 +172,9 @@ QVariant VariantModel::sort_value(const Row& row, int column) const {
     case kInterval: return ratio_of(row.record, "score");
     case kForward: return ratio_of(row.record, "forward");
     case kBackward: return ratio_of(row.record, "backward");
-    case kMemory: return text(row, column).toString().toDouble();
+    case kMemory:
+    case kRegisters:
+    case kSpills: return text(row, column).toString().toDouble();
     default: return text(row, column);
   }
 }
@@ -188,19 +218,30 @@ QVariant VariantModel::headerData(int section, Qt::Orientation orientation, int 
   if (role == Qt::ToolTipRole) {
     switch (section) {
       case kVerdict:
-        return tr("ACCEPTED: gains, no guardrail tripped. MIXED: gains, but a cell is slower. "
-                  "REJECTED: nothing gained, or a guardrail tripped. DISCARDED: it does not compute "
-                  "what the original computes, or does not build.");
+        return tr(
+            "ACCEPTED: gains, no guardrail tripped. MIXED: gains, but a cell is slower. "
+            "REJECTED: nothing gained, or a guardrail tripped. DISCARDED: it does not compute "
+            "what the original computes, or does not build.");
       case kScore:
-        return tr("Original over variant in the goal's quantity, geometric mean over the cells in "
-                  "scope: above 1 is a gain");
+        return tr(
+            "Original over variant in the goal's quantity, geometric mean over the cells in "
+            "scope: above 1 is a gain");
       case kInterval: return tr("Interval of the score at 99 % confidence");
       case kForward:
       case kBackward:
-        return tr("Original over variant in op time of this pass, geometric mean over the cells in "
-                  "scope: above 1 is faster");
-      case kMemory: return tr("Largest peak of device memory over the cells, as the stock script "
-                              "counts it (1 MB = 2^20 bytes)");
+        return tr(
+            "Original over variant in op time of this pass, geometric mean over the cells in "
+            "scope: above 1 is faster");
+      case kMemory:
+        return tr(
+            "Largest peak of device memory over the cells, as the stock script "
+            "counts it (1 MB = 2^20 bytes)");
+      case kRegisters:
+        return tr("Registers a thread, the most over the launches and shapes that the settings "
+                  "sweep compiled: fewer let more warps run at once");
+      case kSpills:
+        return tr("Registers that did not fit and went to memory, the most over the launches and "
+                  "shapes: 0 is good");
       default: return {};
     }
   }
@@ -215,6 +256,8 @@ QVariant VariantModel::headerData(int section, Qt::Orientation orientation, int 
     case kForward: return tr("Forward");
     case kBackward: return tr("Backward");
     case kMemory: return tr("Memory, MB");
+    case kRegisters: return tr("Regs");
+    case kSpills: return tr("Spills");
     default: return QString();
   }
 }

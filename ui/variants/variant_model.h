@@ -24,6 +24,8 @@ class VariantModel : public QAbstractTableModel {
     kForward,
     kBackward,
     kMemory,
+    kRegisters,
+    kSpills,
     kColumns
   };
   enum Role { kNumberRole = Qt::UserRole, kSortRole };

@@ -50,6 +50,8 @@ VariantsPage::VariantsPage(RunView& run, QWidget* parent)
     table_->setColumnWidth(column, 88);
   }
   table_->setColumnWidth(VariantModel::kMemory, 104);
+  table_->setColumnWidth(VariantModel::kRegisters, 56);
+  table_->setColumnWidth(VariantModel::kSpills, 64);
   table_->horizontalHeader()->setSectionResizeMode(VariantModel::kTechniques, QHeaderView::Stretch);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& now) {

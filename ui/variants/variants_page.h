@@ -22,6 +22,7 @@ class VariantsPage : public QWidget {
  public:
   explicit VariantsPage(RunView& run, QWidget* parent = nullptr);
   BenchmarksPanel* benchmarks() { return benchmarks_; }
+  VariantDiff* diff() { return diff_; }
 
  private:
   void select(int number);

@@ -5,16 +5,13 @@
 #include <vector>
 
 #include "core/diff/diff.h"
-#include "ui/variants/diff/qscintilla.h"
+#include "ui/variants/diff/code_pane.h"
 
 namespace lwb {
 
-struct Tokens;
-
-class DiffPane : public QsciScintilla {
+class DiffPane : public CodePane {
   Q_OBJECT
  public:
-  enum Side { kOld, kNew };
   explicit DiffPane(Side side, QWidget* parent = nullptr);
 
   void show_diff(const Diff& diff);
@@ -32,22 +29,14 @@ class DiffPane : public QsciScintilla {
 
  protected:
   void mousePressEvent(QMouseEvent* event) override;
-  void changeEvent(QEvent* event) override;
 
  private:
   struct Fold {
     int above = 0;  // the line that carries the label
     std::size_t first = 0;
   };
-  void apply_theme();
-  void mark(int line, const DiffSide& side, RowKind kind);
-  void set_fillers(int line, int count);
-  QsciStyle number_style(RowKind kind) const;  // of the line's number and sign
   Side side_;
-  const Tokens* themed_ = nullptr;  // the tokens that it was last coloured with
-  QsciLexerPython* lexer_;
   std::vector<int> line_of_row_;  // in the document; of a filler: of the line above it
-  std::vector<int> numbers_;      // line numbers by document line, 0 for the first, which is empty
   std::vector<Fold> folds_;
 };
 

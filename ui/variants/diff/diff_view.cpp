@@ -1,5 +1,6 @@
 #include "ui/variants/diff/diff_view.h"
 
+#include <QAction>
 #include <QCheckBox>
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -19,14 +20,15 @@ namespace lwb {
 
 namespace {
 
-constexpr int kContext = 3;       // unchanged rows kept around a change
-constexpr int kWorthFolding = 3;  // rows: fewer than this are not folded
-constexpr int kAbove = 3;         // rows shown above a change that was gone to
+constexpr int kContext = 3;           // unchanged rows kept around a change
+constexpr int kWorthFolding = 3;      // rows: fewer than this are not folded
+constexpr int kMostOfPosition = 420;  // px: where change 3 of 12 stands, with its comment
+constexpr int kAbove = 3;             // rows shown above a change that was gone to
 
 std::vector<RowRange> changes_of(const Diff& diff) {
   std::vector<RowRange> changes;
   for (std::size_t i = 0; i < diff.rows.size(); ++i) {
-    if (diff.rows[i].kind == RowKind::kSame) continue;
+    if (!is_change(diff.rows[i].kind)) continue;
     if (changes.empty() || changes.back().end.value != i) changes.push_back({{i}, {i}});
     changes.back().end.value = i + 1;
   }
@@ -45,6 +47,8 @@ DiffView::DiffView(QWidget* parent)
       position_(new QLabel),
       fold_(new QCheckBox(tr("Fold unchanged"))),
       lock_(new QCheckBox(tr("Scroll together"))),
+      ignore_space_(new QAction(tr("White space"), this)),
+      ignore_comments_(new QAction(tr("Comments"), this)),
       find_(new QLineEdit) {
   for (QLabel* title : {old_title_, new_title_}) {
     title->setFont(secondary_font());
@@ -117,6 +121,20 @@ void DiffView::make_bar() {
     fold_unchanged();
   });
   row->addWidget(fold_);
+  auto* ignore = new QToolButton;
+  ignore->setObjectName(QStringLiteral("ignore"));
+  ignore->setText(tr("Ignore"));
+  ignore->setToolTip(tr("Differences that are not marked as changes"));
+  ignore->setPopupMode(QToolButton::InstantPopup);
+  ignore->setAutoRaise(true);
+  for (const auto& [action, name] :
+       {std::pair{ignore_space_, "ignoreSpace"}, {ignore_comments_, "ignoreComments"}}) {
+    action->setObjectName(QString::fromLatin1(name));
+    action->setCheckable(true);
+    connect(action, &QAction::toggled, this, &DiffView::compare);
+    ignore->addAction(action);
+  }
+  row->addWidget(ignore);
   lock_->setChecked(true);
   lock_->setObjectName(QStringLiteral("lock"));
   connect(lock_, &QCheckBox::toggled, this, [this](bool on) {
@@ -146,7 +164,14 @@ void DiffView::set_texts(const QString& old_title, const std::string& old_text,
                          const QString& new_title, const std::string& new_text) {
   old_title_->setText(old_title);
   new_title_->setText(new_title);
-  diff_ = diff_texts(old_text, new_text);
+  old_text_ = old_text;
+  new_text_ = new_text;
+  compare();
+}
+
+void DiffView::compare() {
+  diff_ = diff_texts(old_text_, new_text_);
+  ignore_in(diff_, {ignore_space_->isChecked(), ignore_comments_->isChecked()});
   changes_ = changes_of(diff_);
   opened_.clear();
   current_ = -1;
@@ -191,7 +216,7 @@ void DiffView::refresh_marks() {
   std::vector<OverviewBar::Mark> marks;
   for (std::size_t i = 0; i < diff_.rows.size(); ++i) {
     const RowKind kind = diff_.rows[i].kind;
-    if (kind == RowKind::kSame) continue;
+    if (!is_change(kind)) continue;
     // Of the pane that has the line: the other stands at the line above.
     const DiffPane* pane = kind == RowKind::kRemoved ? old_ : new_;
     marks.push_back({pane->display_line(i), kind});
@@ -213,7 +238,22 @@ void DiffView::go_to(int change) {
   const std::size_t row = changes_[static_cast<std::size_t>(change)].begin.value;
   const DiffPane* pane = diff_.rows[row].kind == RowKind::kRemoved ? old_ : new_;
   new_->scroll_to(pane->display_line(row) - kAbove);
-  position_->setText(tr("change %1 of %2").arg(change + 1).arg(change_count()));
+  QString text = tr("change %1 of %2").arg(change + 1).arg(change_count());
+  const QString comment = comment_of(changes_[static_cast<std::size_t>(change)]);
+  if (!comment.isEmpty()) text += QStringLiteral(": ") + comment;
+  position_->setText(fontMetrics().elidedText(text, Qt::ElideRight, kMostOfPosition));
+  position_->setToolTip(comment);
+}
+
+// The first comment that the change adds: what it says of itself.
+QString DiffView::comment_of(const RowRange& change) const {
+  for (std::size_t i = change.begin.value; i < change.end.value; ++i) {
+    const DiffRow& row = diff_.rows[i];
+    if (row.kind == RowKind::kRemoved) continue;
+    const QString line = QString::fromStdString(row.new_side.text).trimmed();
+    if (line.startsWith(QLatin1Char('#'))) return line.mid(1).trimmed();
+  }
+  return {};
 }
 
 void DiffView::go_to_old_line(int line) {

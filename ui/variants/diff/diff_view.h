@@ -6,6 +6,7 @@
 
 #include "core/diff/diff.h"
 
+class QAction;
 class QCheckBox;
 class QHBoxLayout;
 class QLabel;
@@ -39,11 +40,14 @@ class DiffView : public QWidget {
 
  private:
   void make_bar();
+  void compare();
+  QString comment_of(const RowRange& change) const;
   void fold_unchanged();
   void refresh_marks();
   void go_to(int change);
   void scrolled(DiffPane* from, DiffPane* to);
   void find(bool forward);
+  std::string old_text_, new_text_;
   Diff diff_;
   std::vector<RowRange> changes_;
   std::vector<std::size_t> opened_;  // folds that the person has opened, by first row
@@ -59,6 +63,8 @@ class DiffView : public QWidget {
   QLabel* position_;
   QCheckBox* fold_;
   QCheckBox* lock_;
+  QAction* ignore_space_;
+  QAction* ignore_comments_;
   QLineEdit* find_;
 };
 

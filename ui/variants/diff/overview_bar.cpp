@@ -64,8 +64,8 @@ void OverviewBar::paintEvent(QPaintEvent*) {
 }
 
 void OverviewBar::mousePressEvent(QMouseEvent* event) {
-  const int line = static_cast<int>(static_cast<double>(event->pos().y()) /
-                                    std::max(1, height()) * std::max(lines_, count_));
+  const int line = static_cast<int>(static_cast<double>(event->pos().y()) / std::max(1, height()) *
+                                    std::max(lines_, count_));
   Q_EMIT line_wanted(line - count_ / 2);
 }
 
