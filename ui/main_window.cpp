@@ -25,7 +25,10 @@
 #include "ui/finalize/finalize_page.h"
 #include "ui/frame/decision_bar.h"
 #include "ui/frame/header.h"
+#include "ui/frame/notifier.h"
+#include "ui/gpu/gpu_panel.h"
 #include "ui/history/history_panel.h"
+#include "ui/notes/notes_panel.h"
 #include "ui/profile/profile_page.h"
 #include "ui/report/report_panel.h"
 #include "ui/setup/new_run_page.h"
@@ -57,6 +60,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   make_pages();
   make_docks();
   make_menus();
+  new Notifier(run_, *this);
   restore();
   connect(&run_, &RunView::failed, this, &MainWindow::say);
   connect(&run_, &RunView::folded, this, &MainWindow::follow_stage);
@@ -69,7 +73,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
 }
 
 void MainWindow::make_pages() {
-  auto* header = new Header(run_);
+  auto* header = new Header(run_, gpu_);
   bar_ = new DecisionBar(run_);
   connect(bar_, &DecisionBar::review_wanted, this, [this] { review_pending(); });
   error_bar_ = new QFrame;
@@ -144,6 +148,8 @@ QDockWidget* MainWindow::add_dock(const char* name, const QString& title, QWidge
 void MainWindow::make_docks() {
   console_ = new ConsolePanel(run_);
   add_dock("console", tr("Console"), console_);
+  add_dock("gpu", tr("GPU"), new GpuPanel(gpu_));
+  add_dock("notes", tr("Notes"), new NotesPanel(run_));
   report_ = new ReportPanel(run_);
   add_dock("report", tr("Report"), report_);
   history_ = new HistoryPanel(run_);

@@ -7,6 +7,7 @@
 
 #include "ui/dialogs/approval_dialog.h"
 #include "ui/frame/pipeline_rail.h"
+#include "ui/gpu/gpu_monitor.h"
 #include "ui/run/run_process.h"
 #include "ui/run/run_view.h"
 #include "ui/terminal_command.h"
@@ -67,6 +68,7 @@ class MainWindow : public QMainWindow {
 
   RunView run_;
   RunProcess process_;
+  GpuMonitor gpu_;
   OpenRequest request_;
   QStringList last_arguments_;
   QString replay_;

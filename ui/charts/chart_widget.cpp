@@ -187,7 +187,7 @@ class ChartWidget::Private {
     for (QScatterSeries* marks : {s.settled, s.open}) {
       marks->setMarkerSize(line.is_strong ? kStrongMarkerSize : kMarkerSize);
       marks->setPen(QPen(line.colour, 1.5));
-      marks->setVisible(!line.is_dashed);
+      marks->setVisible(line.has_marks && !line.is_dashed);
     }
     s.settled->setBrush(line.colour);
     s.open->setBrush(tokens().surface);

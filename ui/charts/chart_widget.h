@@ -25,6 +25,7 @@ struct ChartLine {
   QColor colour;
   bool is_dashed = false;
   bool joins_points = true;
+  bool has_marks = true;   // at its points
   bool is_strong = false;  // of the selected variant
   std::vector<ChartPoint> points;
 };

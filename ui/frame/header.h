@@ -7,20 +7,24 @@ class QLabel;
 
 namespace lwb {
 
+class GpuMonitor;
 class RunView;
 
 class Header : public QFrame {
   Q_OBJECT
  public:
-  explicit Header(RunView& run, QWidget* parent = nullptr);
+  Header(RunView& run, GpuMonitor& gpu, QWidget* parent = nullptr);
 
  private:
   void refresh();
+  void refresh_machine();
   RunView& run_;
+  GpuMonitor& gpu_;
   QLabel* kernel_;
   QLabel* request_;     // "backward · speed · NVIDIA H200"
   QLabel* provenance_;  // "recorded on NVIDIA H200", "live", "ended"
-  QLabel* machine_;     // GPU facts of the last samples
+  QLabel* machine_;
+  QLabel* throttling_;     // GPU facts of the last samples
 };
 
 }  // namespace lwb

@@ -117,7 +117,15 @@ QString PipelineRail::line_of(Stage stage) const {
     case Stage::kOptimize:
       if (!state.variants.empty()) {
         const auto most = get_integer(state.request, "max_variants");
-        return tr("%1 of at most %2 variants").arg(state.variants.size()).arg(most);
+        QString line = tr("%1 of at most %2 variants").arg(state.variants.size()).arg(most);
+        const auto left = most - static_cast<long long>(state.variants.size());
+        if (view && view->state == StageState::kRunning && left > 0) {
+          const double each = view->seconds / static_cast<double>(state.variants.size());
+          line += tr("\n%1 each, at most %2 more")
+                      .arg(QString::fromStdString(format_duration(each)),
+                           QString::fromStdString(format_duration(each * static_cast<double>(left))));
+        }
+        return line;
       }
       break;
     case Stage::kFinalize:
