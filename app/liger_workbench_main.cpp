@@ -4,6 +4,8 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QDir>
+#include <QEvent>
+#include <QTimer>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -101,6 +103,25 @@ void answer_missing_display(QtMsgType type, const QMessageLogContext&, const QSt
   std::_Exit(kBadUsage);
 }
 
+/// For packaging/bench.sh: says when the window was first painted, and ends.
+class FirstPaint : public QObject {
+ public:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::Paint && !is_told_) {
+      is_told_ = true;
+      QTimer::singleShot(0, qApp, [] {
+        std::puts("first paint");
+        std::fflush(stdout);
+        QCoreApplication::quit();
+      });
+    }
+    return QObject::eventFilter(watched, event);
+  }
+
+ private:
+  bool is_told_ = false;
+};
+
 int save_screenshots(lwb::MainWindow& window, const QString& folder) {
   QString problem;
   const QStringList files = lwb::take_screenshots(window, folder, problem);
@@ -139,6 +160,8 @@ int main(int argc, char** argv) {
   lwb::MainWindow window;
   window.open(options.request);
   if (!options.screenshots.isEmpty()) return save_screenshots(window, options.screenshots);
+  FirstPaint first_paint;
+  if (qEnvironmentVariableIsSet("LWB_FIRST_PAINT")) window.installEventFilter(&first_paint);
   window.show();
   return QApplication::exec();
 }

@@ -52,7 +52,7 @@ const QString kSchemeKey = QStringLiteral("scheme");
 
 }  // namespace
 
-MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
+MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), board_(run_) {
   setWindowTitle(tr("Liger Workbench"));
   setMinimumSize(kSmallest);
   resize(kFirstSize);
@@ -100,7 +100,7 @@ void MainWindow::make_pages() {
   new_run_ = new NewRunPage(run_);
   pages_->addWidget(new_run_);
   pages_->addWidget(new ProfilePage(run_));
-  variants_ = new VariantsPage(run_);
+  variants_ = new VariantsPage(run_, board_);
   connect(variants_->benchmarks(), &BenchmarksPanel::failed, this, &MainWindow::say);
   connect(variants_->diff(), &VariantDiff::failed, this, &MainWindow::say);
   pages_->addWidget(variants_);
@@ -387,7 +387,7 @@ bool MainWindow::review_pending() {
     dialog_->raise();
     return true;
   }
-  dialog_ = new ApprovalDialog(run_.state().pending.front(), run_, this);
+  dialog_ = new ApprovalDialog(run_.state().pending.front(), run_, board_, this);
   connect(dialog_, &ApprovalDialog::decided, this,
           [this](const std::string& id, const ApprovalAnswer& answer) {
             QString problem;

@@ -5,6 +5,7 @@
 #include <QPointer>
 #include <QStringList>
 
+#include "ui/benchmarks/benchmark_board.h"
 #include "ui/dialogs/approval_dialog.h"
 #include "ui/frame/pipeline_rail.h"
 #include "ui/gpu/gpu_monitor.h"
@@ -36,6 +37,7 @@ class MainWindow : public QMainWindow {
   // What the command line asked for; a checkout that cannot be opened is said in the window.
   void open(const OpenRequest& request);
   RunView& run() { return run_; }
+  const BenchmarkBoard& board() const { return board_; }
   void show_stage(Stage stage);
   // As when the person chooses it: the work area no longer follows the run.
   void stay_at(Stage stage);
@@ -67,6 +69,7 @@ class MainWindow : public QMainWindow {
   void restore();
 
   RunView run_;
+  BenchmarkBoard board_;
   RunProcess process_;
   GpuMonitor gpu_;
   OpenRequest request_;

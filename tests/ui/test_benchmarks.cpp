@@ -58,7 +58,7 @@ class Benchmarks : public ::testing::Test {
     ASSERT_TRUE(write_file_atomically(workspace_ / "journal.jsonl", text->substr(0, length)));
     bool changed = false;
     const auto connection =
-        QObject::connect(&panel_.board(), &BenchmarkBoard::changed, [&] { changed = true; });
+        QObject::connect(&board_, &BenchmarkBoard::changed, [&] { changed = true; });
     ASSERT_TRUE(QTest::qWaitFor(
         [&] {
           // A journal cut short ends with its last samples; a whole one says that it is finished.
@@ -71,11 +71,12 @@ class Benchmarks : public ::testing::Test {
   QTemporaryDir folder_;
   fs::path workspace_;
   RunView run_;
-  BenchmarksPanel panel_{run_};
+  BenchmarkBoard board_{run_};
+  BenchmarksPanel panel_{run_, board_};
 };
 
 TEST_F(Benchmarks, HeatTableHasTheVerdictsOfTheRecords) {
-  HeatModel model(panel_.board());
+  HeatModel model(board_);
   EXPECT_EQ(model.rowCount(), 0);
   play();
   ASSERT_EQ(run_.state().variants.size(), 2u);
@@ -103,13 +104,13 @@ TEST_F(Benchmarks, AVariantNotYetJudgedIsHollowAndHasItsLiveRatio) {
   play([](const std::string& line) { return get_string(Json::parse(line), "type") == "variant"; });
   ASSERT_TRUE(run_.state().variants.empty() ||
               !get_bool(run_.state().variants.begin()->second, "measured"));
-  HeatModel model(panel_.board());
+  HeatModel model(board_);
   ASSERT_EQ(model.variant(model.columnCount() - 1), 1);
   EXPECT_TRUE(
       model.index(0, HeatModel::kFirstVariant).data().toString().startsWith(QStringLiteral("…")));
   ChartChoice choice;
   choice.pass = Pass::kBackward;
-  const Chart chart = quantity_chart(panel_.board(), choice);
+  const Chart chart = quantity_chart(board_, choice);
   ASSERT_NE(line_of(chart, 0), nullptr);
   ASSERT_NE(line_of(chart, 1), nullptr);
   for (const ChartPoint& point : line_of(chart, 0)->points) EXPECT_TRUE(point.is_settled);
@@ -118,7 +119,7 @@ TEST_F(Benchmarks, AVariantNotYetJudgedIsHollowAndHasItsLiveRatio) {
 
 TEST_F(Benchmarks, ChartsHoldEveryCallWithItsIntervalAndTheRoof) {
   play();
-  const BenchmarkBoard& board = panel_.board();
+  const BenchmarkBoard& board = board_;
   ChartChoice all;
   all.pass = Pass::kBackward;
   all.is_logarithmic = false;
@@ -202,7 +203,7 @@ TEST_F(Benchmarks, AreSavedAsPictureDrawingAndTable) {
   EXPECT_EQ(panel_.save(csv), QString());
   QFile table(csv);
   ASSERT_TRUE(table.open(QIODevice::ReadOnly));
-  EXPECT_EQ(table.readAll().toStdString(), to_csv(panel_.board().table()));
+  EXPECT_EQ(table.readAll().toStdString(), to_csv(board_.table()));
   EXPECT_TRUE(
       panel_.save(QStringLiteral("/nonexistent/a.png")).contains(QStringLiteral("cannot write")));
   EXPECT_TRUE(
@@ -212,8 +213,8 @@ TEST_F(Benchmarks, AreSavedAsPictureDrawingAndTable) {
 TEST_F(Benchmarks, ForgetsEverythingWithAnotherRun) {
   play();
   run_.open(folder_.path(), QStringLiteral("swiglu"));
-  EXPECT_TRUE(panel_.board().table().empty());
-  EXPECT_FALSE(panel_.board().verdict({"T=2048 hidden_size=4096", Pass::kBackward}, 2));
+  EXPECT_TRUE(board_.table().empty());
+  EXPECT_FALSE(board_.verdict({"T=2048 hidden_size=4096", Pass::kBackward}, 2));
 }
 
 TEST_F(Benchmarks, RooflineHasAPointForEachRowUnderItsRoof) {

@@ -84,11 +84,11 @@ QComboBox* choice_box(const char* name, const QString& tip) {
 
 }  // namespace
 
-BenchmarksPanel::BenchmarksPanel(RunView& run, QWidget* parent)
+BenchmarksPanel::BenchmarksPanel(RunView& run, const BenchmarkBoard& board, QWidget* parent)
     : QWidget(parent),
       run_(run),
-      board_(new BenchmarkBoard(run, this)),
-      model_(new HeatModel(*board_, this)),
+      board_(board),
+      model_(new HeatModel(board, this)),
       quantity_(choice_box("quantity", tr("What the charts show"))),
       pass_(choice_box("pass", tr("Forward, backward, or full"))),
       shape_(choice_box("shape", tr("What the calls have in common beside x"))),
@@ -167,7 +167,7 @@ BenchmarksPanel::BenchmarksPanel(RunView& run, QWidget* parent)
                      "call and variant.")));
   pages_->addWidget(content);
 
-  connect(board_, &BenchmarkBoard::changed, this, &BenchmarksPanel::refresh);
+  connect(&board_, &BenchmarkBoard::changed, this, &BenchmarksPanel::refresh);
   connect(&run_, &RunView::restarted, this, [this] { follows_pass_ = follows_shape_ = true; });
   connect(&run_, &RunView::variant_selected, this, [this](int number) {
     draw();
@@ -198,7 +198,7 @@ ChartChoice BenchmarksPanel::choice() const {
 }
 
 void BenchmarksPanel::refresh() {
-  const bool any = !board_->table().empty();
+  const bool any = !board_.table().empty();
   pages_->setCurrentIndex(any ? 1 : 0);
   if (!any) return;
   fill_choices();
@@ -206,8 +206,8 @@ void BenchmarksPanel::refresh() {
 }
 
 void BenchmarksPanel::fill_choices() {
-  const std::vector<Pass> passes = board_->passes();
-  const std::vector<std::string> shapes = board_->shapes();
+  const std::vector<Pass> passes = board_.passes();
+  const std::vector<std::string> shapes = board_.shapes();
   {
     const QSignalBlocker quiet_pass(pass_), quiet_shape(shape_);
     if (pass_->count() != static_cast<int>(passes.size())) {
@@ -230,19 +230,19 @@ void BenchmarksPanel::fill_choices() {
       shape_->setCurrentIndex(std::max(0, kept));
     }
     if (follows_pass_) {
-      pass_->setCurrentIndex(pass_->findData(static_cast<int>(longest_pass(*board_))));
+      pass_->setCurrentIndex(pass_->findData(static_cast<int>(longest_pass(board_))));
     }
     if (follows_shape_) {
-      const int longest = longest_shape(*board_, shapes);
+      const int longest = longest_shape(board_, shapes);
       shape_->setCurrentIndex(longest < 0 ? shape_->count() - 1 : longest);
     }
   }
 }
 
 void BenchmarksPanel::draw() {
-  if (board_->table().empty()) return;
-  values_->show_chart(quantity_chart(*board_, choice()));
-  gains_->show_chart(gain_chart(*board_, choice()));
+  if (board_.table().empty()) return;
+  values_->show_chart(quantity_chart(board_, choice()));
+  gains_->show_chart(gain_chart(board_, choice()));
 }
 
 QString BenchmarksPanel::caption() const {
@@ -258,7 +258,7 @@ QString BenchmarksPanel::save(const QString& file) {
           .arg(file);
   if (file.endsWith(QLatin1String(".csv"))) {
     QSaveFile out(file);
-    const QByteArray text = QByteArray::fromStdString(to_csv(board_->table()));
+    const QByteArray text = QByteArray::fromStdString(to_csv(board_.table()));
     const bool good = out.open(QIODevice::WriteOnly) && out.write(text) == text.size();
     return good && out.commit() ? QString() : problem;
   }

@@ -21,9 +21,8 @@ class RunView;
 class BenchmarksPanel : public QWidget {
   Q_OBJECT
  public:
-  explicit BenchmarksPanel(RunView& run, QWidget* parent = nullptr);
+  BenchmarksPanel(RunView& run, const BenchmarkBoard& board, QWidget* parent = nullptr);
 
-  BenchmarkBoard& board() { return *board_; }
   // Both charts as a picture, or all numbers: by the name's end, .png, .svg or .csv. A sentence
   // when it cannot be written.
   QString save(const QString& file);
@@ -39,7 +38,7 @@ class BenchmarksPanel : public QWidget {
   void ask_and_save(const QString& suffix, const QString& filter);
   QString caption() const;
   RunView& run_;
-  BenchmarkBoard* board_;
+  const BenchmarkBoard& board_;
   HeatModel* model_;
   QComboBox* quantity_;
   QComboBox* pass_;

@@ -31,7 +31,7 @@ QColor tint(const CellVerdict& judged) {
 
 }  // namespace
 
-HeatModel::HeatModel(BenchmarkBoard& board, QObject* parent)
+HeatModel::HeatModel(const BenchmarkBoard& board, QObject* parent)
     : QAbstractTableModel(parent), board_(board) {
   connect(&board_, &BenchmarkBoard::changed, this, &HeatModel::refresh);
   connect(&Theme::instance(), &Theme::changed, this, &HeatModel::refresh);

@@ -16,7 +16,7 @@ class HeatModel : public QAbstractTableModel {
   // Fixed columns; v1 and on follow.
   enum Column { kCall, kPass, kOriginal, kFirstVariant };
 
-  explicit HeatModel(BenchmarkBoard& board, QObject* parent = nullptr);
+  explicit HeatModel(const BenchmarkBoard& board, QObject* parent = nullptr);
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
@@ -28,7 +28,7 @@ class HeatModel : public QAbstractTableModel {
 
  private:
   void refresh();
-  BenchmarkBoard& board_;
+  const BenchmarkBoard& board_;
   std::vector<SampleTable::Cell> cells_;
   std::vector<int> variants_;  // without the original
 };

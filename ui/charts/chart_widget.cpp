@@ -28,8 +28,10 @@ constexpr double kStrongMarkerSize = 9;
 constexpr double kLabelGap = 6;
 constexpr double kLabelRoom = 64;  // right of the plot, for the labels of the lines' ends
 
-QString tick_label(double value) {
-  return QString::number(value, 'g', 4);
+// As many decimals as the step between ticks needs.
+QString tick_label(double value, double step) {
+  const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
+  return QString::number(value, 'f', decimals);
 }
 
 }  // namespace
@@ -47,7 +49,7 @@ std::vector<ChartTick> nice_ticks(double& low, double& high, int most) {
   low = first * step;
   high = last * step;
   std::vector<ChartTick> ticks;
-  for (double i = first; i <= last; ++i) ticks.push_back({i * step, tick_label(i * step)});
+  for (double i = first; i <= last; ++i) ticks.push_back({i * step, tick_label(i * step, step)});
   return ticks;
 }
 
@@ -67,7 +69,7 @@ std::vector<ChartTick> nice_log_ticks(double& low, double& high) {
   high = *last;
   std::vector<ChartTick> ticks;
   for (auto value = first; value <= last; ++value) {
-    ticks.push_back({std::log10(*value), tick_label(*value)});
+    ticks.push_back({std::log10(*value), QString::number(*value, 'g', 4)});
   }
   return ticks;
 }

@@ -10,6 +10,7 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "ui/benchmarks/benchmarks_panel.h"
 #include "ui/dialogs/order_list.h"
 #include "ui/report/markdown_view.h"
 #include "ui/run/run_view.h"
@@ -45,7 +46,8 @@ QLabel* wrapped(const QString& text, const char* name) {
 
 }  // namespace
 
-ApprovalDialog::ApprovalDialog(const PendingApproval& approval, RunView& run, QWidget* parent)
+ApprovalDialog::ApprovalDialog(const PendingApproval& approval, RunView& run,
+                               const BenchmarkBoard& board, QWidget* parent)
     : QDialog(parent), run_(run), id_(approval.id), tabs_(new QTabWidget), comment_(new QLineEdit) {
   setWindowTitle(tr("Decision on %1").arg(run.kernel()));
   setAttribute(Qt::WA_DeleteOnClose);
@@ -60,8 +62,13 @@ ApprovalDialog::ApprovalDialog(const PendingApproval& approval, RunView& run, QW
   const std::string reason = get_string(run.state().winner, "reason");
   if (approval.id.starts_with("winner") && !reason.empty()) {
     column->addWidget(wrapped(QString::fromStdString(reason), "answer"));
+    const int number =
+        QString::fromStdString(get_string(run.state().winner, "variant")).mid(1).toInt();
+    if (const auto found = run.state().variants.find(number); found != run.state().variants.end()) {
+      column->addWidget(wrapped(what_to_weigh(found->second), "weigh"));
+    }
   }
-  add_tabs(approval);
+  add_tabs(approval, board);
   column->addWidget(tabs_, 1);
   comment_->setObjectName(QStringLiteral("comment"));
   comment_->setPlaceholderText(tr("Comment for the journal (optional)"));
@@ -73,7 +80,30 @@ ApprovalDialog::ApprovalDialog(const PendingApproval& approval, RunView& run, QW
   tabs_->setFocus();
 }
 
-void ApprovalDialog::add_tabs(const PendingApproval& approval) {
+// The worst cell and the guardrails: what speaks against a winner, if anything does.
+QString ApprovalDialog::what_to_weigh(const Json& record) const {
+  const Json* worst = nullptr;
+  const auto ratio = [](const Json& row) {
+    return get_number(get_object(row, "ratio"), "ratio", 1);
+  };
+  for (const Json& row : get_array(record, "verdicts")) {
+    if (worst == nullptr || ratio(row) < ratio(*worst)) worst = &row;
+  }
+  QStringList parts;
+  if (worst != nullptr) {
+    const QString verdict = QString::fromStdString(get_string(*worst, "verdict"));
+    parts << tr("Worst cell: %1 of %2, %3 %4")
+                 .arg(QString::fromStdString(get_string(*worst, "pass")),
+                      QString::fromStdString(get_string(*worst, "call")),
+                      QString::fromStdString(format_ratio(ratio(*worst))), verdict_words(verdict));
+  }
+  for (const Json& guardrail : get_array(record, "guardrails")) {
+    if (guardrail.is_string()) parts << QString::fromStdString(guardrail.get<std::string>());
+  }
+  return parts.join(QStringLiteral(" · "));
+}
+
+void ApprovalDialog::add_tabs(const PendingApproval& approval, const BenchmarkBoard& board) {
   const Json& order = get_array(run_.state().profile, "order");
   if (approval.id == "profile" && !order.empty()) order_ = new OrderList(order);
   auto* document = new MarkdownView;
@@ -90,6 +120,9 @@ void ApprovalDialog::add_tabs(const PendingApproval& approval) {
   diff->setObjectName(QStringLiteral("changes"));
   diff->show_variants(0, number);
   tabs_->addTab(diff, tr("Changes"));
+  auto* charts = new BenchmarksPanel(run_, board);
+  charts->setObjectName(QStringLiteral("charts"));
+  tabs_->addTab(charts, tr("Charts"));
   auto notes = read_file(run_.workspace().notes(number));
   if (notes) {
     auto* view = new MarkdownView;

@@ -15,20 +15,23 @@ class QTabWidget;
 
 namespace lwb {
 
+class BenchmarkBoard;
 class OrderList;
 class RunView;
 
 class ApprovalDialog : public QDialog {
   Q_OBJECT
  public:
-  ApprovalDialog(const PendingApproval& approval, RunView& run, QWidget* parent = nullptr);
+  ApprovalDialog(const PendingApproval& approval, RunView& run, const BenchmarkBoard& board,
+                 QWidget* parent = nullptr);
   const std::string& id() const { return id_; }
 
  Q_SIGNALS:
   void decided(const std::string& id, const lwb::ApprovalAnswer& answer);
 
  private:
-  void add_tabs(const PendingApproval& approval);
+  void add_tabs(const PendingApproval& approval, const BenchmarkBoard& board);
+  QString what_to_weigh(const Json& record) const;
   QLayout* buttons_for(const PendingApproval& approval);
   void decide(const std::string& choice);
   QString what_happens_next() const;

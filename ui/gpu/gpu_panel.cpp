@@ -5,6 +5,7 @@
 #include <QStackedLayout>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "ui/charts/chart_widget.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr double kGigabyte = 1024.0 * 1024.0 * 1024.0;  // as nvidia-smi's MiB, times 1024
 constexpr int kMostTicks = 4;
+constexpr double kLeastSpan = 0.1;
 constexpr double kShortestS = 60;  // of the time axis
 
 using Quantity = std::function<std::optional<double>(const GpuReading&)>;
@@ -55,6 +57,12 @@ Chart chart_of(const std::deque<GpuMonitor::Sample>& samples, const QString& tit
     if (!line.points.empty()) chart.lines.push_back(line);
   }
   if (from_zero) low = 0;
+  // A steady value is a line in the middle, not noise that fills the chart.
+  const double least = kLeastSpan * std::abs(high);
+  if (high - low < least) {
+    low -= least / 2;
+    high += least / 2;
+  }
   chart.y_ticks = nice_ticks(low, high, kMostTicks);
   chart.y_min = low;
   chart.y_max = high;

@@ -55,6 +55,16 @@ void MarkdownView::render() {
     table->setFormat(format);
   }
   for (QTextBlock block = document()->begin(); block.isValid(); block = block.next()) {
+    if (const int level = block.blockFormat().headingLevel(); level > 0) {
+      QTextCursor cursor(block);
+      cursor.select(QTextCursor::BlockUnderCursor);
+      QTextCharFormat format;
+      format.setFont(level == 1 ? title_font() : strong_font());
+      format.clearProperty(QTextFormat::FontSizeAdjustment);
+      format.setProperty(QTextFormat::FontSizeAdjustment, 0);
+      cursor.mergeCharFormat(format);
+      continue;
+    }
     const bool code = block.blockFormat().hasProperty(QTextFormat::BlockCodeLanguage) ||
                       block.blockFormat().hasProperty(QTextFormat::BlockCodeFence);
     if (!code) continue;

@@ -22,15 +22,16 @@ namespace {
 constexpr int kTableHeight = 150, kDiffHeight = 330, kBenchmarksHeight = 260;
 }
 
-VariantsPage::VariantsPage(RunView& run, QWidget* parent)
+VariantsPage::VariantsPage(RunView& run, const BenchmarkBoard& board, QWidget* parent)
     : QWidget(parent),
       run_(run),
+      board_(board),
       model_(new VariantModel(run, this)),
       sorted_(new QSortFilterProxyModel(this)),
       title_(new QLabel),
       table_(new QTableView),
       diff_(new VariantDiff(run)),
-      benchmarks_(new BenchmarksPanel(run)),
+      benchmarks_(new BenchmarksPanel(run, board)),
       panes_(new QSplitter(Qt::Vertical)),
       pages_(new QStackedLayout(this)) {
   sorted_->setSourceModel(model_);
@@ -86,14 +87,14 @@ VariantsPage::VariantsPage(RunView& run, QWidget* parent)
   // After the table has taken the reset in.
   connect(model_, &QAbstractItemModel::modelReset, this, &VariantsPage::refresh,
           Qt::QueuedConnection);
-  connect(&benchmarks_->board(), &BenchmarkBoard::changed, this, [this] {
+  connect(&board_, &BenchmarkBoard::changed, this, [this] {
     if (pages_->currentIndex() == 0) refresh();  // the first samples, before there is a variant
   });
   refresh();
 }
 
 void VariantsPage::refresh() {
-  const bool any = model_->rowCount() > 1 || !benchmarks_->board().table().empty();
+  const bool any = model_->rowCount() > 1 || !board_.table().empty();
   pages_->setCurrentIndex(any ? 1 : 0);
   if (!any) return;
   title_->setText(tr("Variants"));

@@ -12,6 +12,7 @@ class QTableView;
 
 namespace lwb {
 
+class BenchmarkBoard;
 class BenchmarksPanel;
 class RunView;
 class VariantDiff;
@@ -20,7 +21,7 @@ class VariantModel;
 class VariantsPage : public QWidget {
   Q_OBJECT
  public:
-  explicit VariantsPage(RunView& run, QWidget* parent = nullptr);
+  VariantsPage(RunView& run, const BenchmarkBoard& board, QWidget* parent = nullptr);
   BenchmarksPanel* benchmarks() { return benchmarks_; }
   VariantDiff* diff() { return diff_; }
 
@@ -28,6 +29,7 @@ class VariantsPage : public QWidget {
   void select(int number);
   void refresh();
   RunView& run_;
+  const BenchmarkBoard& board_;
   VariantModel* model_;
   QSortFilterProxyModel* sorted_;
   QLabel* title_;
