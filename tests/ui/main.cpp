@@ -15,7 +15,8 @@ extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 
 int main(int argc, char** argv) {
   qputenv("ASAN_OPTIONS", "detect_leaks=0");  // of the programs that the tests start
-  qputenv("QT_QPA_PLATFORM", "offscreen");
+  // Under a display of its own where the caller says so (packaging: xvfb-run).
+  if (!qEnvironmentVariableIsSet("LWB_TEST_DISPLAY")) qputenv("QT_QPA_PLATFORM", "offscreen");
   ::testing::InitGoogleTest(&argc, argv);
   const QApplication app(argc, argv);
   QCoreApplication::setOrganizationName(QStringLiteral("liger-workbench-tests"));

@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QTableWidget>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
@@ -18,6 +19,7 @@
 #include "ui/frame/notifier.h"
 #include "ui/gpu/gpu_monitor.h"
 #include "ui/gpu/gpu_panel.h"
+#include "ui/history/history_panel.h"
 #include "ui/notes/notes_panel.h"
 #include "ui/report/markdown_view.h"
 #include "ui/run/run_view.h"
@@ -119,6 +121,56 @@ TEST_F(LiveRun, AFinishedRunTakesNoVariantAndSaysSo) {
   auto* edit = diff.findChild<QToolButton*>(QStringLiteral("edit"));
   EXPECT_FALSE(edit->isEnabled());
   EXPECT_TRUE(edit->toolTip().contains(QStringLiteral("is finished")));
+}
+
+TEST(History, TwoRunsAreComparedCellByCell) {
+  const auto run = [](const char* goal, double us) {
+    HistoryEntry entry;
+    entry.kernel = QStringLiteral("k");
+    entry.request = {{"optimization_goal", goal}, {"scope", "general"}};
+    CellVerdict verdict;
+    verdict.call = "T=1";
+    verdict.pass = Pass::kBackward;
+    verdict.new_us = us;
+    verdict.ratio.ratio = 100 / us;
+    entry.winner = {verdict};
+    return entry;
+  };
+  HistoryEntry newer = run("memory", 40);
+  newer.winner.push_back(newer.winner[0]);
+  newer.winner[1].call = "T=2";
+  const auto rows = compare_runs(run("speed", 50), newer);
+  const auto row = [&](const QString& name) {
+    for (const HistoryRow& r : rows) {
+      if (r.name == name) return r;
+    }
+    return HistoryRow{};
+  };
+  EXPECT_EQ(row(QStringLiteral("optimization goal")).second, QStringLiteral("memory"));
+  EXPECT_TRUE(row(QStringLiteral("scope")).name.isEmpty()) << "equal in both";
+  EXPECT_EQ(row(QStringLiteral("T=1 backward")).first, QStringLiteral("50.0 µs, 2.00×"));
+  EXPECT_EQ(row(QStringLiteral("T=1 backward")).change, QStringLiteral("1.25×"));
+  EXPECT_EQ(row(QStringLiteral("T=2 backward")).first, QStringLiteral("–"));
+  EXPECT_TRUE(row(QStringLiteral("T=2 backward")).change.isEmpty());
+}
+
+TEST_F(LiveRun, TwoKeptRunsAreChosenAndComparedInThePanel) {
+  const fs::path kept = workspace_.root / "runs/20260101-000000";
+  fs::create_directories(kept);
+  fs::copy_file(workspace_.journal(), kept / "journal.jsonl");
+  HistoryPanel panel(run_);
+  panel.show();
+  panel.refresh();
+  auto* table = panel.findChild<QTableWidget*>(QStringLiteral("history"));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return table->rowCount() == 2; }));
+  auto* button = panel.findChild<QPushButton*>(QStringLiteral("compareRuns"));
+  EXPECT_FALSE(button->isEnabled());
+  table->selectAll();
+  ASSERT_TRUE(button->isEnabled());
+  button->click();
+  auto* comparison = panel.findChild<QTableWidget*>(QStringLiteral("comparison"));
+  EXPECT_TRUE(comparison->isVisible());
+  EXPECT_GE(comparison->rowCount(), 3);
 }
 
 TEST_F(LiveRun, NotesFollowTheSelectedVariant) {

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "ui/theme/theme.h"
 
@@ -256,6 +257,7 @@ class ChartWidget::Private {
   QCategoryAxis *x_axis = nullptr, *y_axis = nullptr;
   std::map<int, Series> series;
   Chart shown;
+  const Tokens* themed = nullptr;  // as the axes were last coloured
 };
 
 ChartWidget::ChartWidget(QWidget* parent) : QWidget(parent), d_(std::make_unique<Private>(*this)) {
@@ -269,7 +271,13 @@ ChartWidget::ChartWidget(QWidget* parent) : QWidget(parent), d_(std::make_unique
 ChartWidget::~ChartWidget() = default;
 
 void ChartWidget::show_chart(const Chart& chart) {
-  d_->shown = chart;
+  // Setting an axis anew lays the whole chart out anew: only where it differs.
+  const Chart before = std::exchange(d_->shown, chart);
+  const bool themed = std::exchange(d_->themed, &tokens()) == &tokens();
+  const bool same_x = themed && before.x_ticks == chart.x_ticks && before.x_min == chart.x_min &&
+                      before.x_max == chart.x_max && before.x_title == chart.x_title;
+  const bool same_y = themed && before.y_ticks == chart.y_ticks && before.y_min == chart.y_min &&
+                      before.y_max == chart.y_max && before.y_title == chart.y_title;
   for (auto entry = d_->series.begin(); entry != d_->series.end();) {
     const bool is_there =
         std::any_of(chart.lines.begin(), chart.lines.end(),
@@ -278,8 +286,8 @@ void ChartWidget::show_chart(const Chart& chart) {
     entry = is_there ? std::next(entry) : d_->series.erase(entry);
   }
   d_->chart->setBackgroundBrush(tokens().surface);
-  d_->set_axis(d_->x_axis, chart.x_ticks, chart.x_min, chart.x_max, chart.x_title);
-  d_->set_axis(d_->y_axis, chart.y_ticks, chart.y_min, chart.y_max, chart.y_title);
+  if (!same_x) d_->set_axis(d_->x_axis, chart.x_ticks, chart.x_min, chart.x_max, chart.x_title);
+  if (!same_y) d_->set_axis(d_->y_axis, chart.y_ticks, chart.y_min, chart.y_max, chart.y_title);
   for (const ChartLine& line : chart.lines) d_->fill(line);
   d_->place_labels();
 }

@@ -33,6 +33,7 @@ struct ChartLine {
 struct ChartTick {
   double at = 0;
   QString label;
+  friend bool operator==(const ChartTick&, const ChartTick&) = default;
 };
 
 struct Chart {

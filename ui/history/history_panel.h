@@ -1,4 +1,4 @@
-// Earlier runs of every kernel of the checkout; any of them can be opened.
+// Earlier runs of every kernel of the checkout; any of them can be opened, and any two compared.
 #pragma once
 
 #include <QFutureWatcher>
@@ -6,8 +6,12 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/base/json.h"
+#include "core/measure/op_time.h"
+
 class QLabel;
 class QStackedLayout;
+class QPushButton;
 class QTableWidget;
 
 namespace lwb {
@@ -19,7 +23,17 @@ struct HistoryEntry {
   QString kernel, started, outcome, score, goal;
   std::filesystem::path folder;  // of its journal
   bool archived = false;
+  Json request = Json::object();
+  std::vector<CellVerdict> winner;  // of the run's winner, against its original
 };
+
+// Two runs side by side: what was asked and found, and each cell of either's winner.
+struct HistoryRow {
+  QString name, first, second;
+  QString change;  // first's time over second's, where both have one
+};
+std::vector<HistoryRow> compare_runs(const HistoryEntry& first, const HistoryEntry& second);
+
 // Reads the journals below `optimization/`, the present ones and the archived; newest first.
 std::vector<HistoryEntry> read_history(const std::filesystem::path& checkout);
 
@@ -35,8 +49,12 @@ class HistoryPanel : public QWidget {
 
  private:
   void fill(const std::vector<HistoryEntry>& entries);
+  void selection_changed();
+  void compare();
   RunView& run_;
   QTableWidget* table_;
+  QTableWidget* comparison_;
+  QPushButton* compare_;
   QStackedLayout* pages_;
   std::vector<HistoryEntry> entries_;
   QFutureWatcher<std::vector<HistoryEntry>> reader_;
