@@ -6,6 +6,7 @@
 #include <QElapsedTimer>
 #include <QEventLoop>
 #include <QPushButton>
+#include <QTabWidget>
 #include <functional>
 
 #include "ui/main_window.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr int kPatienceMs = 60000;
 constexpr int kSettleMs = 250;  // charts and documents are drawn a moment after their events
 constexpr int kDockHeight = 360;
+constexpr int kSmallestFile = 0;  // of QPixmap::save(): the most compression
 
 // This mode has no person to wait for: it runs the event loop until something holds.
 bool wait_for(const std::function<bool()>& condition, int patience_ms = kPatienceMs) {
@@ -83,7 +85,17 @@ class Photographer {
     if (id == "winner") shoot("decision-bar");
     window_.review_pending();
     ApprovalDialog* dialog = window_.dialog();
-    shoot_both(picture, dialog);
+    auto* tabs = dialog->findChild<QTabWidget*>();
+    for (int i = 0; tabs->isVisible() && i < tabs->count(); ++i) {
+      tabs->setCurrentIndex(i);
+      // The first is what the dialog opens with; the later questions show the same changes again.
+      const QString tab = tabs->tabText(i).toLower().replace(QLatin1Char(' '), QLatin1Char('-'));
+      if (i == 0) shoot_both(picture, dialog);
+      if (i > 0 && (id == "profile" || id == "winner")) {
+        shoot_both(picture + ("-" + tab.toStdString()), dialog);
+      }
+    }
+    if (!tabs->isVisible()) shoot_both(picture, dialog);
     QPushButton* choice = nullptr;
     for (QPushButton* button : dialog->findChildren<QPushButton*>()) {
       if (button->property("primary").toBool()) choice = button;
@@ -126,7 +138,10 @@ class Photographer {
       wait_for([&] { return clock.elapsed() > kSettleMs; });
       const QString file = QDir(folder_).filePath(
           QStringLiteral("%1-%2.png").arg(QString::fromStdString(name), QLatin1String(suffix)));
-      if (widget->grab().save(file)) {
+      if (widget->grab()
+              .toImage()
+              .convertToFormat(QImage::Format_RGB888)
+              .save(file, "PNG", kSmallestFile)) {
         files_ << file;
       } else if (problem_.isEmpty()) {
         problem_ =

@@ -51,7 +51,7 @@ TEST(Program, SavesPicturesOfARecordedRunWithoutADisplay) {
   const QString pictures = folder.filePath(QStringLiteral("new/pictures"));
   const Outcome outcome = start({QStringLiteral("--screenshots"), pictures});
   EXPECT_EQ(outcome.code, 0) << outcome.error.toStdString();
-  for (const char* name : {"new-run", "approve-winner", "variants", "finalize", "dock-console"}) {
+  for (const char* name : {"new-run", "approve-winner", "approve-winner-charts", "variants", "finalize", "dock-console"}) {
     for (const char* scheme : {"light", "dark"}) {
       const QImage picture(
           pictures + QStringLiteral("/%1-%2.png").arg(QLatin1String(name), QLatin1String(scheme)));

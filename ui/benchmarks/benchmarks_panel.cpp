@@ -115,13 +115,15 @@ BenchmarksPanel::BenchmarksPanel(RunView& run, const BenchmarkBoard& board, QWid
     if (const int number = model_->variant(index.column()); number >= 0)
       run_.select_variant(number);
   });
-  connect(model_, &QAbstractItemModel::modelReset, this, [this] {
+  const auto set_widths = [this] {
     heat_->setColumnWidth(HeatModel::kCall, kCallWidth);
     heat_->setColumnWidth(HeatModel::kPass, kPassWidth);
     for (int i = HeatModel::kOriginal; i < model_->columnCount(); ++i) {
       heat_->setColumnWidth(i, kRatioWidth);
     }
-  });
+  };
+  connect(model_, &QAbstractItemModel::modelReset, this, set_widths);
+  set_widths();
   for (ChartWidget* chart : {values_, gains_}) {
     connect(chart, &ChartWidget::clicked, this, [this](int key) {
       if (key != kRoofKey) run_.select_variant(key);
@@ -155,7 +157,7 @@ BenchmarksPanel::BenchmarksPanel(RunView& run, const BenchmarkBoard& board, QWid
   parts->addWidget(under_title(tr("Over x; bands are 95 % intervals"), values_));
   parts->addWidget(under_title(tr("Gain; bands are the verdicts' intervals"), gains_));
   parts->addWidget(under_title(tr("Every cell against the original, op time"), heat_));
-  parts->setSizes({330, 300, 540});
+  parts->setSizes({320, 290, 560});
   auto* content = new QWidget;
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(0, 0, 0, 0);
@@ -169,12 +171,9 @@ BenchmarksPanel::BenchmarksPanel(RunView& run, const BenchmarkBoard& board, QWid
 
   connect(&board_, &BenchmarkBoard::changed, this, &BenchmarksPanel::refresh);
   connect(&run_, &RunView::restarted, this, [this] { follows_pass_ = follows_shape_ = true; });
-  connect(&run_, &RunView::variant_selected, this, [this](int number) {
+  connect(&run_, &RunView::variant_selected, this, [this] {
     draw();
-    for (int i = HeatModel::kFirstVariant; i < model_->columnCount(); ++i) {
-      if (model_->variant(i) != number) continue;
-      heat_->scrollTo(model_->index(std::max(0, heat_->rowAt(0)), i));
-    }
+    show_selected_column();
   });
   connect(&Theme::instance(), &Theme::changed, this, &BenchmarksPanel::draw);
   connect(pass_, &QComboBox::activated, this, [this] { follows_pass_ = false; });
@@ -237,6 +236,18 @@ void BenchmarksPanel::fill_choices() {
       shape_->setCurrentIndex(longest < 0 ? shape_->count() - 1 : longest);
     }
   }
+}
+
+void BenchmarksPanel::show_selected_column() {
+  for (int i = HeatModel::kFirstVariant; i < model_->columnCount(); ++i) {
+    if (model_->variant(i) != run_.selected_variant()) continue;
+    heat_->scrollTo(model_->index(std::max(0, heat_->rowAt(0)), i));
+  }
+}
+
+void BenchmarksPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  show_selected_column();
 }
 
 void BenchmarksPanel::draw() {

@@ -30,11 +30,15 @@ class BenchmarksPanel : public QWidget {
  Q_SIGNALS:
   void failed(const QString& sentence);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   ChartChoice choice() const;
   void refresh();
   void fill_choices();
   void draw();
+  void show_selected_column();
   void ask_and_save(const QString& suffix, const QString& filter);
   QString caption() const;
   RunView& run_;

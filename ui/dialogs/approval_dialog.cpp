@@ -21,7 +21,7 @@ namespace lwb {
 
 namespace {
 
-constexpr QSize kSize(980, 700);
+constexpr QSize kSize(1080, 720);
 
 bool has_prefix(const std::string& text, const char* prefix) {
   return text.rfind(prefix, 0) == 0;

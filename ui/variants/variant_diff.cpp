@@ -61,6 +61,7 @@ VariantDiff::VariantDiff(RunView& run, QWidget* parent)
     fill_choices();
   });
   fill_choices();
+  show_whether_editable();
 }
 
 void VariantDiff::fill_choices() {
