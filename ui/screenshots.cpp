@@ -17,6 +17,7 @@ namespace lwb {
 namespace {
 
 constexpr int kPatienceMs = 60000;
+constexpr int kLivePatienceMs = 540000;  // a run that measures, where there is a GPU
 constexpr int kSettleMs = 250;  // charts and documents are drawn a moment after their events
 constexpr int kDockHeight = 360;
 constexpr int kSmallestFile = 0;  // of QPixmap::save(): the most compression
@@ -76,12 +77,17 @@ class Photographer {
     return true;
   }
 
+  int patience() const {
+    const RunState& state = window_.run().state();
+    return window_.run().has_run() && state.recorded_on.empty() ? kLivePatienceMs : kPatienceMs;
+  }
+
   bool decide(const std::string& id, const char* picture) {
     const auto waits = [&] {
       const auto& pending = window_.run().state().pending;
       return !pending.empty() && pending.front().id == id && window_.run().is_running();
     };
-    if (!wait_for(waits)) return false;
+    if (!wait_for(waits, patience())) return false;
     if (id == "winner") shoot("decision-bar");
     window_.review_pending();
     ApprovalDialog* dialog = window_.dialog();
