@@ -14,6 +14,7 @@
 #include "ui/benchmarks/benchmark_board.h"
 #include "ui/benchmarks/benchmarks_panel.h"
 #include "ui/benchmarks/heat_model.h"
+#include "ui/frame/headroom_bars.h"
 #include "ui/profile/roofline_chart.h"
 #include "ui/run/run_view.h"
 #include "ui/theme/theme.h"
@@ -232,6 +233,22 @@ TEST_F(Benchmarks, RooflineHasAPointForEachRowUnderItsRoof) {
   }
   EXPECT_EQ(points, rows);
   EXPECT_TRUE(roofline_chart(Json::object()).lines.empty());
+}
+
+TEST_F(Benchmarks, HeadroomIsThatOfTheCellWithTheMostToGain) {
+  EXPECT_FALSE(headroom_of(RunState{}));
+  play();
+  const RunState& state = run_.state();
+  const auto headroom = headroom_of(state);
+  ASSERT_TRUE(headroom);
+  double least = 2;
+  for (const Json& row : get_array(get_object(state.profile, "roofline"), "rows")) {
+    if (get_bool(row, "large")) least = std::min(least, get_number(row, "share"));
+  }
+  EXPECT_EQ(headroom->original, least);
+  EXPECT_EQ(headroom->variant, 2);
+  ASSERT_TRUE(headroom->best);
+  EXPECT_GT(*headroom->best, headroom->original);
 }
 
 TEST(ChartTicks, AreRoundAndCoverTheRange) {

@@ -12,6 +12,7 @@
 #include <QTemporaryDir>
 
 #include "ui/main_window.h"
+#include "ui/theme/system_scheme.h"
 #include "ui/theme/theme.h"
 
 namespace {
@@ -112,6 +113,16 @@ double contrast(const QColor& a, const QColor& b) {
   const double high = std::max(luminance(a), luminance(b));
   const double low = std::min(luminance(a), luminance(b));
   return (high + 0.05) / (low + 0.05);
+}
+
+TEST(Theme, TheDesktopSaysWhetherItIsDark) {
+  const auto packed = [](unsigned value) {
+    return QVariant::fromValue(QDBusVariant(QVariant::fromValue(QDBusVariant(QVariant(value)))));
+  };
+  EXPECT_EQ(lwb::SystemScheme::dark_by(packed(1)), true);
+  EXPECT_EQ(lwb::SystemScheme::dark_by(packed(2)), false);
+  EXPECT_EQ(lwb::SystemScheme::dark_by(packed(0)), std::nullopt);
+  EXPECT_EQ(lwb::SystemScheme::dark_by(QVariant(QStringLiteral("dark"))), std::nullopt);
 }
 
 TEST(Theme, TextStandsOutFromWhatItStandsOn) {

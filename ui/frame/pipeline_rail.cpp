@@ -7,6 +7,7 @@
 
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "ui/frame/headroom_bars.h"
 #include "ui/run/run_view.h"
 #include "ui/theme/theme.h"
 
@@ -53,7 +54,7 @@ double seconds_between(const std::string& from, const std::string& to) {
 }  // namespace
 
 PipelineRail::PipelineRail(RunView& run, QWidget* parent)
-    : QFrame(parent), run_(run), facts_(new QLabel) {
+    : QFrame(parent), run_(run), headroom_(new HeadroomBars), facts_(new QLabel) {
   setObjectName(QStringLiteral("rail"));
   setFixedWidth(kWidth);
   auto* column = new QVBoxLayout(this);
@@ -80,7 +81,9 @@ PipelineRail::PipelineRail(RunView& run, QWidget* parent)
   facts_->setForegroundRole(QPalette::PlaceholderText);
   facts_->setWordWrap(true);
   facts_->setContentsMargins(12, 12, 8, 0);
+  column->addWidget(headroom_);
   column->addWidget(facts_);
+  connect(&Theme::instance(), &Theme::changed, this, &PipelineRail::refresh);
   column->addStretch();
   connect(&run_, &RunView::restarted, this, &PipelineRail::refresh);
   connect(&run_, &RunView::folded, this, &PipelineRail::refresh);
@@ -109,8 +112,8 @@ QString PipelineRail::line_of(Stage stage) const {
       const Json& roofline = get_object(state.profile, "roofline");
       if (get_bool(roofline, "no_headroom")) return tr("no headroom");
       if (!state.profile.empty()) {
-        return tr("done in %1").arg(
-            QString::fromStdString(format_duration(view ? view->seconds : 0)));
+        return tr("done in %1")
+            .arg(QString::fromStdString(format_duration(view ? view->seconds : 0)));
       }
       break;
     }
@@ -121,9 +124,10 @@ QString PipelineRail::line_of(Stage stage) const {
         const auto left = most - static_cast<long long>(state.variants.size());
         if (view && view->state == StageState::kRunning && left > 0) {
           const double each = view->seconds / static_cast<double>(state.variants.size());
-          line += tr("\n%1 each, at most %2 more")
-                      .arg(QString::fromStdString(format_duration(each)),
-                           QString::fromStdString(format_duration(each * static_cast<double>(left))));
+          line +=
+              tr("\n%1 each, at most %2 more")
+                  .arg(QString::fromStdString(format_duration(each)),
+                       QString::fromStdString(format_duration(each * static_cast<double>(left))));
         }
         return line;
       }
@@ -146,18 +150,20 @@ void PipelineRail::refresh() {
     if (i == 0 && run_.has_run()) {
       now = get_bool(state.preflight, "passed", true) ? StageState::kDone : StageState::kFailed;
     }
-    stages_[i]->setText(QStringLiteral("%1  %2").arg(QString::fromUtf8(sign_of(now)),
-                                                     tr(kStages[i].title)));
+    stages_[i]->setText(
+        QStringLiteral("%1  %2").arg(QString::fromUtf8(sign_of(now)), tr(kStages[i].title)));
     stages_[i]->setFont(now == StageState::kRunning ? strong_font() : font());
     lines_[i]->setText(line_of(static_cast<Stage>(i)));
   }
   QStringList facts;
   if (run_.has_run()) {
-    facts << tr("Elapsed %1").arg(QString::fromStdString(
-        format_duration(seconds_between(state.started, state.updated))));
+    facts << tr("Elapsed %1")
+                 .arg(QString::fromStdString(
+                     format_duration(seconds_between(state.started, state.updated))));
     facts << tr("Children %1").arg(QString::fromStdString(format_duration(state.child_seconds)));
     if (!state.outcome.empty()) facts << QString::fromStdString(state.outcome);
   }
+  headroom_->show_headroom(run_.has_run() ? headroom_of(state) : std::nullopt);
   facts_->setText(facts.join(QLatin1Char('\n')));
 }
 

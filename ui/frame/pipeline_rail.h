@@ -9,6 +9,7 @@ class QPushButton;
 
 namespace lwb {
 
+class HeadroomBars;
 class RunView;
 
 enum class Stage { kPreflight, kProfile, kOptimize, kFinalize };
@@ -29,6 +30,7 @@ class PipelineRail : public QFrame {
   RunView& run_;
   QPushButton* stages_[4];
   QLabel* lines_[4];
+  HeadroomBars* headroom_;
   QLabel* facts_;
 };
 

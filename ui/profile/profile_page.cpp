@@ -9,6 +9,7 @@
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedLayout>
+#include <QTabWidget>
 #include <QTableWidget>
 #include <QVBoxLayout>
 
@@ -23,6 +24,18 @@ namespace lwb {
 namespace {
 
 enum RowColumn { kCall, kPass, kOp, kFloor, kShare, kWall, kBottleneck, kRowColumns };
+enum LaunchColumn {
+  kLaunchKernel,
+  kLaunchPass,
+  kLaunchCall,
+  kGrid,
+  kWarps,
+  kStages,
+  kRegisters,
+  kSpills,
+  kShared,
+  kLaunchColumns
+};
 constexpr int kLineRole = Qt::UserRole;
 
 QTableWidgetItem* cell(const QString& text, bool figure) {
@@ -37,8 +50,7 @@ QTableWidgetItem* cell(const QString& text, bool figure) {
 
 QString figure(const Json& row, const char* key, const char* format, double scale = 1) {
   if (!row.contains(key) || !row[key].is_number()) return QStringLiteral("–");
-  return QString::fromStdString(
-      fmt::format(fmt::runtime(format), scale * row[key].get<double>()));
+  return QString::fromStdString(fmt::format(fmt::runtime(format), scale * row[key].get<double>()));
 }
 
 // The bottleneck's name; the evidence for it is the tooltip.
@@ -76,6 +88,7 @@ ProfilePage::ProfilePage(RunView& run, QWidget* parent)
       gpu_(new QLabel),
       rows_(new QTableWidget(0, kRowColumns)),
       roofline_(new ChartWidget),
+      launches_(new QTableWidget(0, kLaunchColumns)),
       order_(list("order")),
       opportunities_(list("opportunities")),
       pages_(new QStackedLayout(this)) {
@@ -113,12 +126,47 @@ ProfilePage::ProfilePage(RunView& run, QWidget* parent)
     if (const int line = item->data(kLineRole).toInt(); line > 0) Q_EMIT run_.line_wanted(line);
   });
 
+  launches_->setObjectName(QStringLiteral("launches"));
+  set_up_table(launches_);
+  launches_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  launches_->setHorizontalHeaderLabels({tr("Kernel"), tr("Pass"), tr("Call"), tr("Grid"),
+                                        tr("Warps"), tr("Stages"), tr("Regs"), tr("Spills"),
+                                        tr("Shared, B")});
+  const QStringList launch_tips = {
+      tr("The @triton.jit function; activate to see where it is launched"),
+      tr("The pass that launches it"),
+      tr("The captured call"),
+      tr("Programs of the launch: fewer than the multiprocessors leave some idle"),
+      tr("num_warps: warps of 32 threads in a program"),
+      tr("num_stages: loads in flight ahead of the loop; 0: not set by the launch"),
+      tr("Registers a thread: fewer let more warps run at once; 0: not known"),
+      tr("Registers that did not fit and went to memory: 0 is good"),
+      tr("Shared memory of a program, bytes")};
+  for (int i = 0; i < kLaunchColumns; ++i) {
+    launches_->horizontalHeaderItem(i)->setToolTip(launch_tips[i]);
+    if (i > kGrid) {
+      launches_->horizontalHeaderItem(i)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+      launches_->setColumnWidth(i, i == kShared ? 84 : 56);
+    }
+  }
+  launches_->horizontalHeader()->setSectionResizeMode(kLaunchKernel, QHeaderView::Stretch);
+  launches_->setColumnWidth(kLaunchPass, 70);
+  launches_->setColumnWidth(kLaunchCall, 180);
+  launches_->setColumnWidth(kGrid, 84);
+  connect(launches_, &QTableWidget::cellActivated, this, [this](int row) {
+    const int line = launches_->item(row, kLaunchKernel)->data(kLineRole).toInt();
+    if (line > 0) Q_EMIT run_.line_wanted(line);
+  });
+  auto* tables = new QTabWidget;
+  tables->setDocumentMode(true);
   auto* lists = new QSplitter(Qt::Horizontal);
   lists->addWidget(titled(tr("Bandwidth reached, against the measured roof"), roofline_));
   lists->addWidget(titled(tr("Strategy order"), order_));
   lists->addWidget(titled(tr("Opportunities"), opportunities_));
   auto* panes = new QSplitter(Qt::Vertical);
-  panes->addWidget(titled(tr("Baseline and headroom"), rows_));
+  tables->addTab(rows_, tr("Baseline and headroom"));
+  tables->addTab(launches_, tr("Launch configuration"));
+  panes->addWidget(tables);
   panes->addWidget(lists);
   panes->setStretchFactor(0, 1);
   panes->setStretchFactor(1, 1);
@@ -128,8 +176,9 @@ ProfilePage::ProfilePage(RunView& run, QWidget* parent)
   column->addWidget(diagnosis_);
   column->addWidget(gpu_);
   column->addWidget(panes, 1);
-  pages_->addWidget(empty_label(tr("The profile appears here when the kernel's calls have been "
-                                   "captured, traced and measured.")));
+  pages_->addWidget(
+      empty_label(tr("The profile appears here when the kernel's calls have been "
+                     "captured, traced and measured.")));
   pages_->addWidget(content);
   connect(&Theme::instance(), &Theme::changed, this, &ProfilePage::refresh);
   connect(&run_, &RunView::restarted, this, &ProfilePage::refresh);
@@ -145,10 +194,11 @@ void ProfilePage::refresh() {
   const Json& profile = run_.state().profile;
   pages_->setCurrentIndex(profile.empty() ? 0 : 1);
   if (profile.empty()) return;
-  diagnosis_->setText(QString::fromStdString(
-      get_string(get_object(profile, "roofline"), "diagnosis")));
+  diagnosis_->setText(
+      QString::fromStdString(get_string(get_object(profile, "roofline"), "diagnosis")));
   fill_gpu();
   fill_rows();
+  fill_launches();
   fill_lists();
   roofline_->show_chart(roofline_chart(profile));
 }
@@ -187,6 +237,31 @@ void ProfilePage::fill_rows() {
   }
 }
 
+void ProfilePage::fill_launches() {
+  const Json& launches = get_array(run_.state().profile, "launches");
+  launches_->setRowCount(static_cast<int>(launches.size()));
+  int at = 0;
+  for (const Json& launch : launches) {
+    const auto text = [&](const char* key) {
+      return QString::fromStdString(get_string(launch, key));
+    };
+    auto* kernel = cell(text("kernel"), false);
+    kernel->setData(kLineRole, static_cast<int>(get_integer(launch, "line")));
+    launches_->setItem(at, kLaunchKernel, kernel);
+    launches_->setItem(at, kLaunchPass, cell(text("pass"), false));
+    launches_->setItem(at, kLaunchCall, cell(text("call"), false));
+    launches_->setItem(at, kGrid, cell(text("grid"), true));
+    for (const auto& [column, key] : {std::pair{kWarps, "warps"},
+                                      {kStages, "stages"},
+                                      {kRegisters, "registers"},
+                                      {kSpills, "spills"},
+                                      {kShared, "shared"}}) {
+      launches_->setItem(at, column, cell(figure(launch, key, "{:.0f}"), true));
+    }
+    ++at;
+  }
+}
+
 void ProfilePage::fill_lists() {
   const Json& profile = run_.state().profile;
   order_->clear();
@@ -202,11 +277,11 @@ void ProfilePage::fill_lists() {
   opportunities_->clear();
   for (const Json& item : get_array(profile, "opportunities")) {
     const int line = static_cast<int>(get_integer(item, "line"));
-    auto* entry = new QListWidgetItem(
-        tr("%1:%2  %3")
-            .arg(QString::fromStdString(get_string(item, "file")))
-            .arg(line)
-            .arg(QString::fromStdString(get_string(item, "message"))));
+    auto* entry =
+        new QListWidgetItem(tr("%1:%2  %3")
+                                .arg(QString::fromStdString(get_string(item, "file")))
+                                .arg(line)
+                                .arg(QString::fromStdString(get_string(item, "message"))));
     entry->setData(kLineRole, line);
     entry->setToolTip(tr("Activate to see the line"));
     opportunities_->addItem(entry);

@@ -22,12 +22,14 @@ class ProfilePage : public QWidget {
   void refresh();
   void fill_gpu();
   void fill_rows();
+  void fill_launches();
   void fill_lists();
   RunView& run_;
   QLabel* diagnosis_;
   QLabel* gpu_;
   QTableWidget* rows_;
   ChartWidget* roofline_;
+  QTableWidget* launches_;
   QListWidget* order_;
   QListWidget* opportunities_;
   QStackedLayout* pages_;

@@ -10,22 +10,13 @@
 #include <QTableView>
 #include <array>
 
+#include "ui/theme/system_scheme.h"
+
 namespace lwb {
 
 namespace {
 
 const Tokens* in_force = nullptr;
-
-// Dark by the palette that the platform gave us before we set our own (Qt 6.4 knows no scheme).
-bool system_is_dark() {
-  static const bool dark = [] {
-    const QPalette palette = QApplication::style()->standardPalette();
-    const QPalette given = QGuiApplication::palette();
-    Q_UNUSED(palette);
-    return given.color(QPalette::Window).lightness() < given.color(QPalette::WindowText).lightness();
-  }();
-  return dark;
-}
 
 QString chip_rule(const char* name, QColor colour) {
   QColor ground = colour;
@@ -97,9 +88,14 @@ Theme& Theme::instance() {
 }
 
 void Theme::set_scheme(Scheme scheme) {
-  const bool system_dark = system_is_dark();  // asked before our own palette is set
+  if (system_ == nullptr) {  // asked before our own palette is set
+    system_ = new SystemScheme(this);
+    connect(system_, &SystemScheme::changed, this, [this] {
+      if (scheme_ == Scheme::kSystem) set_scheme(scheme_);
+    });
+  }
   scheme_ = scheme;
-  const bool dark = scheme == Scheme::kDark || (scheme == Scheme::kSystem && system_dark);
+  const bool dark = scheme == Scheme::kDark || (scheme == Scheme::kSystem && system_->is_dark());
   in_force = dark ? &dark_tokens() : &light_tokens();
   if (QApplication::style()->name() != QLatin1String("fusion")) {
     QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));

@@ -25,6 +25,8 @@ const Tokens& dark_tokens();
 // Of the scheme in force.
 const Tokens& tokens();
 
+class SystemScheme;
+
 enum class Scheme { kSystem, kLight, kDark };
 
 // The scheme in force; sets the application's style and palette.
@@ -41,6 +43,7 @@ class Theme : public QObject {
  private:
   Theme();
   Scheme scheme_ = Scheme::kSystem;
+  SystemScheme* system_ = nullptr;
 };
 
 QPalette palette_of(const Tokens& tokens);
