@@ -26,9 +26,11 @@ Result<Json> parse_json(std::string_view text, std::string_view what, ErrorKind 
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     const std::string_view before = text.substr(0, std::min(error.byte, text.size()));
+    const bool is_one_line = trim(text).find('\n') == std::string::npos;
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     return fail(kind,
-                fmt::format("The {} is not valid JSON at line {}; correct it there.", what, line),
+                fmt::format("The {} is not valid JSON{}; correct it there.", what,
+                            is_one_line ? "" : fmt::format(" at line {}", line)),
                 error.what());
   } catch (const std::exception& error) {  // out of memory, a number out of range
     return fail(kind, fmt::format("The {} cannot be read as JSON ({}).", what, error.what()));

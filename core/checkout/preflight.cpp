@@ -78,9 +78,11 @@ class Checks {
     if (kernel_ == nullptr) return {};
     add({"op_file", "Op file", kernel_->ready ? Check::kOk : Check::kFailed,
          kernel_->ready
-             ? fmt::format("{} holds {} launched kernel(s): {}.",
+             ? fmt::format("{} holds {} launched {}: {}.",
                            checkout_.op_relative(kernel_->name).string(),
-                           kernel_->jit_kernels.size(), join(kernel_->jit_kernels, ", "))
+                           kernel_->jit_kernels.size(),
+                           kernel_->jit_kernels.size() == 1 ? "kernel" : "kernels",
+                           join(kernel_->jit_kernels, ", "))
              : fmt::format("{} cannot be optimized: {}.", kernel_->name, kernel_->reason),
          "", ""});
     if (!kernel_->foreign_launches.empty()) {

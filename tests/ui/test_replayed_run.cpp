@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QTableView>
 #include <QTabWidget>
 #include <QTest>
 #include <filesystem>
@@ -16,6 +18,7 @@
 #include "ui/main_window.h"
 #include "ui/setup/new_run_page.h"
 #include "ui/setup/request_form.h"
+#include "ui/variants/variant_model.h"
 
 namespace lwb {
 namespace {
@@ -100,6 +103,15 @@ TEST_F(ReplayedRun, IsClickedThroughFromNewRunToTheSummary) {
     commented = commented || get_string(answer, "comment") == "looks right";
   }
   EXPECT_TRUE(commented);
+  // In a narrow window columns go, in their order; nothing is cut off.
+  auto* table = window_.findChild<QTableView*>(QStringLiteral("variants"));
+  window_.stay_at(Stage::kOptimize);
+  window_.resize(1100, 700);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return table->isColumnHidden(VariantModel::kAuthor); }));
+  EXPECT_FALSE(table->isColumnHidden(VariantModel::kVerdict));
+  EXPECT_LE(table->horizontalHeader()->length(), table->viewport()->width());
+  window_.resize(1500, 900);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !table->isColumnHidden(VariantModel::kAuthor); }));
   const auto* summary = window_.findChild<QPlainTextEdit*>(QStringLiteral("summary"));
   EXPECT_TRUE(summary->toPlainText().contains(QStringLiteral("recorded on NVIDIA H200")));
   EXPECT_EQ(window_.findChild<QLabel*>(QStringLiteral("provenance"))->text(),

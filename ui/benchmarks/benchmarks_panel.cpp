@@ -158,6 +158,9 @@ BenchmarksPanel::BenchmarksPanel(RunView& run, const BenchmarkBoard& board, QWid
   parts->addWidget(under_title(tr("Gain; bands are the verdicts' intervals"), gains_));
   parts->addWidget(under_title(tr("Every cell against the original, op time"), heat_));
   parts->setSizes({320, 290, 560});
+  parts->setStretchFactor(0, 1);
+  parts->setStretchFactor(1, 1);
+  parts->setStretchFactor(2, 0);  // the table keeps its columns in sight
   auto* content = new QWidget;
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(0, 0, 0, 0);

@@ -19,8 +19,13 @@
 namespace lwb {
 
 namespace {
+// Where the window is narrow these go, the first one first.
+constexpr VariantModel::Column kFirstToGo[] = {VariantModel::kAuthor, VariantModel::kSpills,
+                                               VariantModel::kRegisters, VariantModel::kInterval,
+                                               VariantModel::kMemory};
+constexpr int kLeastTechniques = 200;  // px
 constexpr int kTableHeight = 150, kDiffHeight = 330, kBenchmarksHeight = 260;
-}
+}  // namespace
 
 VariantsPage::VariantsPage(RunView& run, const BenchmarkBoard& board, QWidget* parent)
     : QWidget(parent),
@@ -91,6 +96,27 @@ VariantsPage::VariantsPage(RunView& run, const BenchmarkBoard& board, QWidget* p
     if (pages_->currentIndex() == 0) refresh();  // the first samples, before there is a variant
   });
   refresh();
+}
+
+void VariantsPage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  hide_what_does_not_fit();
+}
+
+void VariantsPage::hide_what_does_not_fit() {
+  for (const int column : kFirstToGo) table_->setColumnHidden(column, false);
+  const auto missing = [this] {
+    int wanted = kLeastTechniques;
+    for (int i = 0; i < VariantModel::kColumns; ++i) {
+      if (i != VariantModel::kTechniques && !table_->isColumnHidden(i)) {
+        wanted += table_->columnWidth(i);
+      }
+    }
+    return wanted > width();
+  };
+  for (const int column : kFirstToGo) {
+    if (missing()) table_->setColumnHidden(column, true);
+  }
 }
 
 void VariantsPage::refresh() {

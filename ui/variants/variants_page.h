@@ -25,8 +25,12 @@ class VariantsPage : public QWidget {
   BenchmarksPanel* benchmarks() { return benchmarks_; }
   VariantDiff* diff() { return diff_; }
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void select(int number);
+  void hide_what_does_not_fit();
   void refresh();
   RunView& run_;
   const BenchmarkBoard& board_;
