@@ -5,6 +5,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/report/template.h"
+#include "core/variants/technique.h"
 
 namespace lwb {
 namespace {
@@ -43,6 +44,9 @@ Json order_rows(const std::vector<StrategyItem>& order) {
   for (const StrategyItem& item : order) {
     rows.push_back({{"number", number++},
                     {"technique", item.technique},
+                    {"section", find_technique(item.technique) != nullptr
+                                    ? find_technique(item.technique)->section()
+                                    : ""},
                     {"pass", to_string(item.pass)},
                     {"expected", format_ratio(item.expected_gain)},
                     {"hypothesis", item.hypothesis}});

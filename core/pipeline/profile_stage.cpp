@@ -102,7 +102,7 @@ class ProfileStage {
     result_.analysis = analyse(in_.model);
     const TechniqueContext context{in_.model, result_.trace, in_.gpu.triton_version};
     for (const auto& technique : catalog()) {
-      const Applicability where = technique->applicability(context);
+      const Applicability where = applicability_of(*technique, context);
       for (const std::string& reason : where.reasons) {
         result_.not_applicable.push_back(technique->id() + ": " + reason);
       }

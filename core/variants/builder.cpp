@@ -349,7 +349,7 @@ Result<BuiltVariant> build_variant(const TechniqueContext& context, const Varian
   for (const auto& technique : catalog()) {
     const auto& wanted = plan.techniques;
     if (std::find(wanted.begin(), wanted.end(), technique->id()) == wanted.end()) continue;
-    const Applicability found = technique->applicability(context);
+    const Applicability found = applicability_of(*technique, context);
     for (const std::string& reason : found.reasons) {
       if (left_out) left_out->push_back(technique->id() + " does not apply to " + reason);
     }

@@ -62,6 +62,7 @@ class Technique {
   virtual std::string id() const = 0;       // "loop-pipelining"
   virtual std::string title() const = 0;    // "Loop pipelining by tl.range(num_stages)"
   virtual std::string section() const = 0;  // the seed catalog's number, "3.6"
+  // The oldest Triton that has what its edits use; asked by applicability_of().
   virtual std::string min_triton() const { return "2.0.0"; }
   virtual Applicability applicability(const TechniqueContext& context) const = 0;
   // Edits and knobs at one site, on the original text. Settings are read in host code as
@@ -80,6 +81,10 @@ class Technique {
   virtual Hypothesis hypothesis(const TechniqueContext& context, const Site& site,
                                 const PassFacts& facts) const = 0;
 };
+
+// Where the technique applies with the Triton at hand, which is taken as new enough where it is not
+// known. To be asked instead of applicability(), which looks at the source alone.
+Applicability applicability_of(const Technique& technique, const TechniqueContext& context);
 
 // All techniques of this program, in catalog order.
 const std::vector<std::unique_ptr<Technique>>& catalog();

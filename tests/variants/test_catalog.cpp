@@ -144,5 +144,22 @@ TEST_F(Catalog, ReleaseOpsCompileWithEverySubset) {
   }
 }
 
+TEST_F(Catalog, AnOlderTritonThanATechniqueNeedsKeepsItOut) {
+  const SourceModel model =
+      file(fs::path(LWB_TEST_DATA) / "fixtures" / "renamed_rows.py", "pack.ops.renamed_rows");
+  const LaunchTrace trace = trace_of(model);
+  const Technique* pipelining = find_technique("loop-pipelining");
+  const auto with = [&](const char* triton) {
+    return applicability_of(*pipelining, {model, trace, triton});
+  };
+  EXPECT_TRUE(with("3.0.0").applies());
+  EXPECT_TRUE(with("3.10.0+git1234").applies());
+  EXPECT_TRUE(with("").applies()) << "not known";
+  const Applicability old = with("2.3.1");
+  EXPECT_FALSE(old.applies());
+  ASSERT_EQ(old.reasons.size(), 1u);
+  EXPECT_THAT(old.reasons[0], HasSubstr("Triton 2.3.1, which is older than 3.0.0"));
+}
+
 }  // namespace
 }  // namespace lwb::test

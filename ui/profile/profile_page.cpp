@@ -267,12 +267,17 @@ void ProfilePage::fill_lists() {
   order_->clear();
   order_->addItem(tr("1. settings sweep (always first)"));
   for (const Json& item : get_array(profile, "order")) {
-    order_->addItem(tr("%1. %2, %3, expected %4\n%5")
-                        .arg(get_integer(item, "number"))
-                        .arg(QString::fromStdString(get_string(item, "technique")),
-                             QString::fromStdString(get_string(item, "pass")),
-                             QString::fromStdString(get_string(item, "expected")),
-                             QString::fromStdString(get_string(item, "hypothesis"))));
+    order_->addItem(
+        tr("%1. %2, %3, expected %4\n%5")
+            .arg(get_integer(item, "number"))
+            .arg(QString::fromStdString(get_string(item, "technique")) +
+                     (get_string(item, "section").empty()
+                          ? QString()
+                          : tr(" (catalog %1)")
+                                .arg(QString::fromStdString(get_string(item, "section")))),
+                 QString::fromStdString(get_string(item, "pass")),
+                 QString::fromStdString(get_string(item, "expected")),
+                 QString::fromStdString(get_string(item, "hypothesis"))));
   }
   opportunities_->clear();
   for (const Json& item : get_array(profile, "opportunities")) {

@@ -1,5 +1,9 @@
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/base/text.h"
 #include "core/variants/catalog/techniques.h"
 
 namespace lwb {
@@ -15,7 +19,29 @@ std::vector<std::unique_ptr<Technique>> all_techniques() {
   return result;
 }
 
+// "3.10.0+git1234" → 3, 10, 0.
+std::vector<int> numbers_of(const std::string& version) {
+  std::vector<int> numbers;
+  for (const std::string& part : split(version.substr(0, version.find('+')), '.')) {
+    numbers.push_back(std::atoi(part.c_str()));
+  }
+  return numbers;
+}
+
+bool is_older(const std::string& version, const std::string& least) {
+  return !version.empty() && numbers_of(version) < numbers_of(least);
+}
+
 }  // namespace
+
+Applicability applicability_of(const Technique& technique, const TechniqueContext& context) {
+  if (is_older(context.triton_version, technique.min_triton())) {
+    return {{},
+            {fmt::format("Triton {}, which is older than {}", context.triton_version,
+                         technique.min_triton())}};
+  }
+  return technique.applicability(context);
+}
 
 const std::vector<std::unique_ptr<Technique>>& catalog() {
   static const std::vector<std::unique_ptr<Technique>> techniques = all_techniques();
@@ -24,7 +50,8 @@ const std::vector<std::unique_ptr<Technique>>& catalog() {
 
 const Technique* find_technique(const std::string& id) {
   const auto& all = catalog();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& t) { return t->id() == id; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& t) { return t->id() == id; });
   return found == all.end() ? nullptr : found->get();
 }
 

@@ -124,7 +124,7 @@ class ProgramsPerSm final : public Technique {
  public:
   std::string id() const override { return "programs-per-sm"; }
   std::string title() const override { return "More programs for each multiprocessor"; }
-  std::string section() const override { return "3.5"; }
+  std::string section() const override { return "5.2"; }
 
   Applicability applicability(const TechniqueContext& context) const override {
     Applicability result;

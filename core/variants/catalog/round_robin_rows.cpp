@@ -241,7 +241,7 @@ class RoundRobinRows final : public Technique {
  public:
   std::string id() const override { return "round-robin-rows"; }
   std::string title() const override { return "Rows dealt round robin to the programs"; }
-  std::string section() const override { return "3.5"; }
+  std::string section() const override { return "3.6"; }
 
   Applicability applicability(const TechniqueContext& context) const override {
     Applicability result;

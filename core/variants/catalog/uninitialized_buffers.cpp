@@ -174,7 +174,7 @@ class UninitializedBuffers final : public Technique {
  public:
   std::string id() const override { return "uninitialized-buffers"; }
   std::string title() const override { return "No zeros where the kernel writes everything"; }
-  std::string section() const override { return "3.2"; }
+  std::string section() const override { return "2.3"; }
 
   Applicability applicability(const TechniqueContext& context) const override {
     Applicability result;
